@@ -1,0 +1,65 @@
+// Package decide applies a policy to metrics: rules to states, states to the
+// gate. It is pure and sees no file.
+package decide
+
+import (
+	"github.com/oloproof/oloproof-go/internal/measure"
+	"github.com/oloproof/oloproof-go/internal/policy"
+)
+
+// Decision is what came of one rule.
+type Decision struct {
+	Rule     policy.Rule
+	State    policy.State
+	Reasons  []string // reason codes, in the order of reference.md 6
+	Metric   *measure.Metric
+	Failures *int      // observed_count: observed failures
+	Planning *Planning // nil unless a line says more than the state
+}
+
+// Planning says how many cases would decide a rule. Exactly one reading holds:
+// Total is set when a size decides it, else Reason says why none is given.
+type Planning struct {
+	Total int // cases in all, observed and missing included; 0 when no size is given
+	More  int // Total less those there are
+	// Discordance is the share of pairs that differ, in [0,1]; nil for a run rule
+	// and when no pair differs.
+	Discordance *float64
+	// Reason is one of the Plan constants when Total is 0.
+	Reason string
+	// Reach is the bound that resolving the missing cases would reach; with PlanResolveMissing.
+	Reach *float64
+}
+
+// Why a planning line gives no size.
+const (
+	PlanPastThreshold  = "estimate_past_threshold" // no size would make it PASS; more cases move it toward FAIL
+	PlanAtThreshold    = "estimate_at_threshold"   // a bound never clears what the estimate only meets
+	PlanResolveMissing = "missing_could_decide"    // resolving the missing cases alone could decide it
+	PlanMissingShare   = "missing_share_holds_it"  // the share of missing cases must fall
+	PlanNotUpTo        = "not_up_to_largest_size"  // nothing clears up to stats.MaxPlan cases
+)
+
+// Action is what the states of all rules come to.
+type Action string
+
+// The actions of a gate.
+const (
+	Allow Action = "ALLOW"
+	Warn  Action = "WARN"
+	Block Action = "BLOCK"
+)
+
+// Gate is the outcome of a policy.
+type Gate struct {
+	Action   Action
+	ExitCode int      // 0, 1 or 3
+	Reasons  []string // gate reasons: missing_evidence, partial_run
+}
+
+// Result is all that a policy says of a run.
+type Result struct {
+	Decisions []Decision // in the policy's order
+	Gate      Gate
+	Skipped   int // rules of the other kind, which this command does not decide
+}

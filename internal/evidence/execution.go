@@ -1,0 +1,72 @@
+package evidence
+
+import "time"
+
+// Status says how an execution ended.
+type Status string
+
+// The statuses of an execution.
+const (
+	StatusOK      Status = "OK"
+	StatusError   Status = "ERROR"
+	StatusTimeout Status = "TIMEOUT"
+	// StatusNotRun marks a case that never finished: the run was stopped.
+	StatusNotRun Status = "NOT_RUN"
+)
+
+// ErrorKind is a short, stable name of what went wrong in an execution.
+type ErrorKind string
+
+// The kinds of error of an execution. They are stored and shown in judgments
+// and problems, so their spelling is fixed.
+const (
+	ErrConnection    ErrorKind = "connection_failed" // no answer: refused, reset, name not found, TLS
+	ErrTimeout       ErrorKind = "timeout"           // the attempt's deadline passed
+	ErrStatus        ErrorKind = "http_status"       // an answer outside 2xx
+	ErrRedirect      ErrorKind = "redirect"          // a 3xx; redirects are not followed
+	ErrContentType   ErrorKind = "content_type"      // an answer that says it is not JSON, such as HTML
+	ErrEmptyBody     ErrorKind = "empty_body"
+	ErrInvalidJSON   ErrorKind = "invalid_json"
+	ErrTooLarge      ErrorKind = "body_too_large"
+	ErrMissingOutput ErrorKind = "missing_output" // nothing at output_path
+	ErrProgram       ErrorKind = "program_failed" // a program under test ended or answered badly
+)
+
+// Execution is what happened when the system was called for one case.
+type Execution struct {
+	Status    Status
+	Output    Value // nil unless Status is OK; JSON null is an output
+	Artifacts Artifacts
+	Error     *ExecutionError // nil when Status is OK
+	Attempts  []Attempt       // every call made for the case, in order; at least one unless cached
+	StartedAt time.Time       // start of the first attempt
+	LatencyMS float64         // of the last attempt, in milliseconds, pauses not counted
+	FromCache bool
+}
+
+// ExecutionError says why a case has no output.
+type ExecutionError struct {
+	Kind       ErrorKind `json:"kind"`
+	Message    string    `json:"message"`              // for people; no secret
+	HTTPStatus int       `json:"http_status,omitzero"` // 0 when there was no answer
+	URL        string    `json:"url,omitzero"`         // final URL or redirect target, without userinfo and query
+	Snippet    string    `json:"snippet,omitzero"`     // first bytes of the body, as text
+}
+
+// Attempt is one call for a case.
+type Attempt struct {
+	HTTPStatus int       `json:"http_status,omitzero"` // 0 when there was no answer
+	Error      ErrorKind `json:"error,omitzero"`       // "" when the call gave an output
+	LatencyMS  float64   `json:"latency_ms"`
+	WaitMS     float64   `json:"wait_ms,omitzero"` // pause before this attempt
+}
+
+// ContractError is a missing or malformed artifact. It stops the run with exit
+// code 2: the system does not keep what the suite declares of it.
+type ContractError struct {
+	CaseID   string
+	Artifact string // kind, such as "retrieval/v1"
+	Path     string // where it was looked for; "" when the system recorded it itself
+	Problem  string // "missing", or what is wrong with it: "candidates[0].doc_id: …"
+	Found    string // what stood there, shortened
+}

@@ -1,0 +1,147 @@
+package evidence
+
+import "time"
+
+// Kind is the kind of a metric.
+type Kind string
+
+// The kinds of metric.
+const (
+	Rate     Kind = "rate"     // share of passed judgments
+	Mean     Kind = "mean"     // mean of scores
+	Quantile Kind = "quantile" // quantile of a measured quantity, such as latency
+)
+
+// MetricSpec says what a metric is made of. A run stores the specs of its
+// metrics, so that it can be measured again without its suite.
+type MetricSpec struct {
+	ID       string     `json:"id"`
+	Kind     Kind       `json:"kind"`
+	Range    [2]float64 `json:"range"`             // of scores and verdicts; zero for quantiles
+	Source   string     `json:"source,omitzero"`   // quantiles: latency_ms
+	Quantile float64    `json:"quantile,omitzero"` // in (0,1)
+	Unit     string     `json:"unit,omitzero"`     // quantiles: ms
+	// Evaluator is the content id of the evaluator's type and options; empty for quantiles.
+	Evaluator Digest `json:"evaluator,omitzero"`
+	// Type is the evaluator's type, such as contains; empty for quantiles.
+	Type string `json:"type,omitzero"`
+}
+
+// RunStatus says how far a run came.
+type RunStatus string
+
+// The statuses of a run.
+const (
+	RunRunning  RunStatus = "RUNNING"
+	RunDecided  RunStatus = "DECIDED"  // a policy was applied
+	RunExplored RunStatus = "EXPLORED" // finished without a policy
+	RunError    RunStatus = "RUN_ERROR"
+	RunCanceled RunStatus = "CANCELLED"
+)
+
+// Completeness says whether every case ran.
+type Completeness string
+
+// The completeness of a run.
+const (
+	Complete Completeness = "COMPLETE"
+	Partial  Completeness = "PARTIAL"
+)
+
+// Manifest is run.json: what ran, with the digests of the run's other files.
+type Manifest struct {
+	Schema       string       `json:"schema"` // oloproof/run/v1
+	Tool         Tool         `json:"tool"`
+	ID           string       `json:"id"` // run_ and a ULID
+	Status       RunStatus    `json:"status"`
+	Completeness Completeness `json:"completeness"`
+	Name         string       `json:"name"` // key of baseline, artifact and comment; the suite's path by default
+	Project      string       `json:"project"`
+	SuitePath    string       `json:"suite_path"`
+	SuiteDigest  Digest       `json:"suite_digest"` // of the suite's meaning: system, evaluators, metrics, slices
+	Dataset      DatasetID    `json:"dataset"`
+	System       SystemID     `json:"system"`
+	Metrics      []MetricSpec `json:"metrics"`
+	Slices       []string     `json:"slices"`
+	MinSupport   int          `json:"min_slice_support"`
+	SuiteRole    string       `json:"suite_role,omitzero"`
+	Concurrency  int          `json:"concurrency"`
+	Policies     []PolicyRef  `json:"policies,omitzero"`
+	Counts       Counts       `json:"counts"`
+	Cache        CacheCounts  `json:"cache"`
+	StartedAt    time.Time    `json:"started_at"`
+	FinishedAt   time.Time    `json:"finished_at,omitzero"`
+	Commit       string       `json:"commit,omitzero"`
+	Gate         string       `json:"gate,omitzero"` // ALLOW, WARN, BLOCK, or empty without a policy
+	Notes        []string     `json:"notes,omitzero"`
+	Stopped      string       `json:"stopped,omitzero"` // why a partial run ended
+	Files        []File       `json:"files"`            // digests of judgments.jsonl and cases.jsonl
+}
+
+// Tool names the program that wrote a file.
+type Tool struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// DatasetID identifies a data set.
+type DatasetID struct {
+	Path   string `json:"path"`
+	Digest Digest `json:"digest"` // over the sorted case ids and digests; the path is not part of it
+	Cases  int    `json:"cases"`
+}
+
+// SystemID identifies the system under test.
+type SystemID struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitzero"`
+	Kind    string `json:"kind"` // http
+	Digest  Digest `json:"digest"`
+	URL     string `json:"url,omitzero"` // without userinfo and query
+}
+
+// PolicyRef names a policy that decided the run.
+type PolicyRef struct {
+	Path   string `json:"path"`
+	Digest Digest `json:"digest"`
+}
+
+// Counts says how many cases ended how.
+type Counts struct {
+	Cases  int `json:"cases"`
+	OK     int `json:"ok"`
+	Error  int `json:"error"`
+	NotRun int `json:"not_run"`
+}
+
+// CacheCounts says what was reused.
+type CacheCounts struct {
+	ExecutionHits   int `json:"execution_hits"`
+	ExecutionMisses int `json:"execution_misses"`
+	JudgmentHits    int `json:"judgment_hits"`
+	JudgmentMisses  int `json:"judgment_misses"`
+}
+
+// File is one file of a run with its SHA-256.
+type File struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"` // hex
+	Bytes  int64  `json:"bytes"`
+}
+
+// Outcome is what judgments.jsonl keeps of one case: enough to measure, decide
+// and compare, and no question, answer, passage, error text or body.
+type Outcome struct {
+	ID         string
+	Digest     Digest
+	Slices     []string // value per slice of the manifest; see NoSlice
+	Status     Status
+	ErrorKind  ErrorKind
+	HTTPStatus int
+	LatencyMS  float64
+	Attempts   int
+	Judgments  []Judgment // one per judged metric of the manifest, in its order, quantiles left out; Detail is empty
+}
+
+// NoSlice is the slice value of a case that lies in no slice of that name.
+const NoSlice = "\x00"

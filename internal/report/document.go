@@ -1,0 +1,151 @@
+// Package report builds the document, the machine-readable result, and renders
+// it. Renderers show only what is in the document and compute no statistic,
+// state or gate.
+package report
+
+import (
+	"time"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/measure"
+)
+
+// DocumentSchema is the version of the document. A change of meaning is a new one.
+const DocumentSchema = "oloproof/document/v1"
+
+// Document is gate.json and --json.
+type Document struct {
+	Schema   string               `json:"schema"`
+	Tool     evidence.Tool        `json:"tool"`
+	Run      Run                  `json:"run"`
+	Gate     *Gate                `json:"gate"` // null when no policy decided
+	Policies []Policy             `json:"policies"`
+	Metrics  []Metric             `json:"metrics"`
+	Slices   []Slice              `json:"slices"`
+	Cache    evidence.CacheCounts `json:"cache"`
+	Problems []CaseProblem        `json:"problems"` // errored and unfinished cases by kind
+	Notes    []string             `json:"notes"`
+}
+
+// Run identifies the run that the document is about.
+type Run struct {
+	ID           string                `json:"id"`
+	Status       evidence.RunStatus    `json:"status"`
+	Completeness evidence.Completeness `json:"completeness"`
+	Name         string                `json:"name"`
+	Suite        Ref                   `json:"suite"`
+	Dataset      evidence.DatasetID    `json:"dataset"`
+	System       evidence.SystemID     `json:"system"`
+	Counts       evidence.Counts       `json:"counts"`
+	Commit       string                `json:"commit,omitzero"`
+	StartedAt    time.Time             `json:"started_at"`
+	FinishedAt   time.Time             `json:"finished_at,omitzero"`
+	Reused       bool                  `json:"reused_answers"` // answers came from the cache
+	MinSupport   int                   `json:"min_slice_support"`
+}
+
+// Ref is a file with its content id.
+type Ref struct {
+	Path   string          `json:"path"`
+	Digest evidence.Digest `json:"digest"`
+}
+
+// Gate is what the states come to.
+type Gate struct {
+	Action   string   `json:"action"`
+	ExitCode int      `json:"exit_code"`
+	Reasons  []string `json:"reasons"`
+	Meaning  string   `json:"meaning"` // one sentence for people
+}
+
+// Policy is one policy with its decisions.
+type Policy struct {
+	Role      string     `json:"role"` // only, base or proposed
+	Path      string     `json:"path"`
+	Digest    string     `json:"digest"`
+	Gate      Gate       `json:"gate"`
+	Decisions []Decision `json:"decisions"`
+}
+
+// Decision is what came of one rule.
+type Decision struct {
+	Rule        string        `json:"rule"`
+	Metric      string        `json:"metric"`
+	Kind        string        `json:"kind"`
+	Comparison  *string       `json:"comparison"` // null for a run rule
+	Slice       *string       `json:"slice"`
+	State       string        `json:"state"`
+	Reasons     []string      `json:"reasons"`
+	Direction   string        `json:"direction,omitzero"` // min or max
+	Threshold   *float64      `json:"threshold,omitzero"`
+	MaxFailures *int          `json:"max_failures,omitzero"`
+	Failures    *int          `json:"failures,omitzero"`
+	Margin      *float64      `json:"margin,omitzero"`
+	Requires    string        `json:"requires"` // the condition in words, such as "at least 70.0%"
+	Estimate    *float64      `json:"estimate"`
+	Interval    *Interval     `json:"interval"`
+	Cases       measure.Cases `json:"cases"`
+	Display     Display       `json:"display"`
+	Planning    *Planning     `json:"planning"`
+	Line        int           `json:"line,omitzero"` // of the rule in the policy file
+}
+
+// Interval is an interval with raw doubles; null is "no bound".
+type Interval struct {
+	Lower  *float64 `json:"lower"`
+	Upper  *float64 `json:"upper"`
+	Level  float64  `json:"level"`
+	Method string   `json:"method"`
+}
+
+// Display holds the strings that every renderer prints.
+type Display struct {
+	Estimate    string `json:"estimate"`    // 73.3%
+	Interval    string `json:"interval"`    // [44.8%, 92.3%]
+	Denominator string `json:"denominator"` // 11 / 15 observed · 0 missing · 0 excluded
+}
+
+// Planning is a planning line.
+type Planning struct {
+	Total       *int     `json:"total"`
+	More        *int     `json:"more"`
+	Discordance *float64 `json:"discordance"`
+	Reason      string   `json:"reason,omitzero"`
+	Line        string   `json:"line"` // about 753 more cases would decide it, …
+}
+
+// Metric is one metric of the run.
+type Metric struct {
+	ID         string                `json:"id"`
+	Kind       evidence.Kind         `json:"kind"`
+	Estimate   *float64              `json:"estimate"`
+	Interval   *Interval             `json:"interval"`
+	Cases      measure.Cases         `json:"cases"`
+	Range      [2]float64            `json:"range"`
+	Unit       string                `json:"unit,omitzero"`
+	Exclusions []measure.ReasonCount `json:"exclusions"`
+	Missing    []measure.ReasonCount `json:"missing"`
+	Display    Display               `json:"display"`
+}
+
+// Slice is one metric over a slice.
+type Slice struct {
+	Name     string        `json:"name"`
+	Value    string        `json:"value"`
+	Metric   string        `json:"metric"`
+	Estimate *float64      `json:"estimate"`
+	Interval *Interval     `json:"interval"` // null below min_slice_support
+	Cases    measure.Cases `json:"cases"`
+	Support  int           `json:"support"`
+	PValue   *float64      `json:"p_value"`
+	Marked   bool          `json:"marked"`
+	Display  Display       `json:"display"`
+}
+
+// CaseProblem counts cases that ended in the same way.
+type CaseProblem struct {
+	Kind    string   `json:"kind"`
+	Status  int      `json:"status,omitzero"` // HTTP status
+	Count   int      `json:"count"`
+	CaseIDs []string `json:"case_ids"` // the first ten
+}

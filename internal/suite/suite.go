@@ -1,0 +1,112 @@
+// Package suite reads oloproof.yaml into a [Suite]: defaults filled in, every
+// problem of the file reported in one pass with its position. It opens no
+// other file than the suite (and a json_schema it names) and calls nothing.
+package suite
+
+import (
+	"time"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+)
+
+// Position is a place in the suite's file.
+type Position struct {
+	Line, Column int // 1-based
+}
+
+// Suite is what oloproof.yaml says.
+type Suite struct {
+	Path            string   // as named by the user
+	Dir             string   // directory of Path: relative paths start here
+	Lines           []string // source lines, for problems found later
+	Project         string
+	Dataset         string // as written, relative to Dir
+	DatasetPos      Position
+	Role            string // suite_role, or ""
+	System          System
+	Concurrency     Concurrency
+	Evaluators      []Evaluator
+	Quantiles       []Quantile
+	Slices          []string // such as metadata.topic
+	MinSliceSupport int      // at least 1; 30 by default
+}
+
+// Concurrency bounds calls in flight.
+type Concurrency struct {
+	System int // 8 by default
+	Judge  int // 4 by default
+}
+
+// System is what is under test. HTTP is set: other kinds are refused.
+type System struct {
+	Name    string
+	Version string         // of system, or else of system.http
+	Config  evidence.Value // free mapping as JSON, part of the identity; nil when absent
+	Pos     Position
+	HTTP    *HTTP
+	Start   *Start // nil unless system.start is given
+}
+
+// HTTP is system.http.
+type HTTP struct {
+	URL        string // with ${NAME} as written
+	URLPos     Position
+	Method     string // GET, POST or PUT
+	Headers    []Header
+	Timeout    time.Duration // total deadline per attempt; 30 s by default
+	OutputPath string        // dotted path, "" for the whole body
+	Artifacts  []ArtifactPath
+	MaxBody    int64 // bytes; 32 MiB by default
+}
+
+// Header is one request header; the value holds ${NAME} as written.
+type Header struct {
+	Name, Value string
+	Pos         Position
+}
+
+// ArtifactPath says where in a response an artifact of a kind stands.
+type ArtifactPath struct {
+	Kind     string // such as retrieval/v1
+	Path     string // dotted; list indexes allowed
+	Optional bool   // absent or null is a missing observation, not an error
+	Pos      Position
+}
+
+// Start is system.start: a service to launch before the first case.
+type Start struct {
+	Command []string      // with ${OLOPROOF_BIN}, ${PORT} and ${NAME} as written
+	Ready   string        // URL or host:port, with ${PORT}
+	Timeout time.Duration // until ready answers; 30 s by default
+	Env     []Header      // extra variables, values with ${NAME} as written
+	Pos     Position
+}
+
+// Evaluator is one entry of evaluators, checked and with defaults. Which
+// fields hold depends on Type.
+type Evaluator struct {
+	Type      string // contains, exact_match, regex, json_schema, hit_rate, recall, mrr, ndcg, citation_validity
+	Criterion string
+	Pos       Position
+
+	FailOnError bool // on_execution_error: fail
+
+	Field            *string        // path into the output; nil is the whole output
+	ExpectedField    *string        // path into expected; nil: Field when expected is an object, else all of expected
+	Strip            bool           // exact_match; true by default
+	CaseFold         bool           // exact_match
+	Pattern          string         // regex, as written (Python's syntax)
+	PassIfNoMatch    bool           // regex, pass_if: no_match
+	Schema           evidence.Value // json_schema
+	K                int            // retrieval metrics
+	ChunkUnit        bool           // relevance_unit: chunk
+	RequireCitations bool           // citation_validity
+}
+
+// Quantile is one entry of metrics of type quantile.
+type Quantile struct {
+	ID       string
+	Source   string  // latency_ms
+	Quantile float64 // in (0,1)
+	Pos      Position
+}

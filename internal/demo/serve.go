@@ -1,0 +1,45 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// shutdownTime is how long answers under way may take once the service is told
+// to end.
+const shutdownTime = 2 * time.Second
+
+// Serve runs the example service of that name on addr (HOST:PORT; port 0 takes
+// a free one) until ctx ends, and says on out where it listens. It fails when
+// there is no such service or the address cannot be had.
+func Serve(ctx context.Context, addr, name string, opt Options, out io.Writer) error {
+	handler, err := Handler(name, opt)
+	if err != nil {
+		return err
+	}
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s: %w", addr, err)
+	}
+	fmt.Fprintf(out, "%s answers on http://%s/answer\n", name, listener.Addr())
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("%s: %w", name, err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+// Package redact takes secrets out of text before it leaves the program.
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Marker stands where a secret stood.
+const Marker = "[redacted]"
+
+const (
+	// minSecret is the shortest secret that is replaced, in bytes: shorter
+	// ones stand in too much ordinary text.
+	minSecret = 4
+	// minPart is the shortest secret whose single lines and whose place inside
+	// longer base64 text are looked for, in bytes.
+	minPart = 8
+)
+
+// Redactor replaces secrets and the forms that they take on their way:
+// URL-encoded, in base64 (alone or inside longer text, as in basic
+// authentication) and JSON-escaped. The nil Redactor knows no secret. It is
+// safe for concurrent use.
+type Redactor struct {
+	forms  map[[2]byte][]string // by their first two bytes
+	starts [1 << 10]uint64      // bit set over the keys of forms
+	whole  map[string]bool      // the secrets themselves
+}
+
+// New returns a Redactor of the secrets. Secrets of fewer than 4 bytes, outer
+// white space not counted, are left alone.
+func New(secrets []string) *Redactor {
+	r := &Redactor{forms: map[[2]byte][]string{}, whole: map[string]bool{}}
+	for _, secret := range secrets {
+		if secret = strings.TrimSpace(secret); len(secret) < minSecret {
+			continue
+		}
+		r.whole[secret] = true
+		for _, form := range formsOf(secret) {
+			r.add(form)
+		}
+	}
+	if len(r.forms) == 0 {
+		return nil
+	}
+	return r
+}
+
+func (r *Redactor) add(form string) {
+	key := [2]byte{form[0], form[1]}
+	if slices.Contains(r.forms[key], form) {
+		return
+	}
+	r.forms[key] = append(r.forms[key], form)
+	bit := uint(key[0])<<8 | uint(key[1])
+	r.starts[bit/64] |= 1 << (bit % 64)
+}
+
+// formsOf returns the secret and what is made of it, each of minSecret bytes
+// or more.
+func formsOf(secret string) []string {
+	forms := []string{secret}
+	query, path := url.QueryEscape(secret), url.PathEscape(secret)
+	for _, escaped := range []string{query, path, strings.ReplaceAll(query, "+", "%20")} {
+		forms = append(forms, escaped, lowerHex(escaped))
+	}
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		forms = append(forms, encoding.EncodeToString([]byte(secret)))
+	}
+	forms = append(forms, jsonForms(secret)...)
+	if len(secret) >= minPart {
+		forms = append(forms, insideBase64(secret)...)
+		for line := range strings.Lines(secret) {
+			if line = strings.TrimSpace(line); len(line) >= minPart {
+				forms = append(forms, line)
+			}
+		}
+	}
+	return forms
+}
+
+// lowerHex writes the escapes of a URL as some servers do: %2f for %2F.
+func lowerHex(escaped string) string {
+	b := []byte(escaped)
+	for i := range b {
+		if b[i] == '%' && i+2 < len(b) {
+			copy(b[i+1:i+3], bytes.ToLower(b[i+1:i+3]))
+		}
+	}
+	return string(b)
+}
+
+// insideBase64 returns what base64 text holds when the secret stands in it
+// after other bytes: at each of the three alignments, the digits that the
+// secret alone decides.
+func insideBase64(secret string) []string {
+	var forms []string
+	for shift := range 3 {
+		padded := append(make([]byte, shift), secret...)
+		first, end := (shift*8+5)/6, len(padded)*8/6 // a digit is six bits
+		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			forms = append(forms, encoding.EncodeToString(padded)[first:end])
+		}
+	}
+	return forms
+}
+
+// jsonForms returns the secret as JSON strings hold it: with as few escapes as
+// possible, with \/ as PHP writes, as HTML-safe writers do, and in ASCII.
+func jsonForms(secret string) []string {
+	secret = strings.ToValidUTF8(secret, "\uFFFD")
+	quoted, err := jsontext.AppendQuote(nil, secret)
+	if err != nil {
+		return nil
+	}
+	short := string(quoted[1 : len(quoted)-1])
+	forms := []string{short, strings.ReplaceAll(short, "/", `\/`), asciiJSON(short, "0123456789abcdef"), asciiJSON(short, "0123456789ABCDEF")}
+	if html, err := json.Marshal(secret); err == nil {
+		forms = append(forms, string(html[1:len(html)-1]))
+	}
+	return forms
+}
+
+// asciiJSON escapes every character of s outside ASCII.
+func asciiJSON(s, digits string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r < 0x80 {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			b.WriteString(`\u`)
+			for shift := 12; shift >= 0; shift -= 4 {
+				b.WriteByte(digits[unit>>shift&15])
+			}
+		}
+	}
+	return b.String()
+}
+
+// Bytes returns b without its secrets: b itself when it holds none.
+func (r *Redactor) Bytes(b []byte) []byte {
+	if next(r, b, 0) == len(b) {
+		return b
+	}
+	return []byte(replaced(r, b))
+}
+
+// String returns s without its secrets.
+func (r *Redactor) String(s string) string {
+	if next(r, s, 0) == len(s) {
+		return s
+	}
+	return replaced(r, s)
+}
+
+// next returns the first offset from i on where a form may start, or the
+// length of text. Every answer of a system goes through it, so it looks at two
+// bytes at a time and allocates nothing.
+func next[T string | []byte](r *Redactor, text T, i int) int {
+	if r == nil {
+		return len(text)
+	}
+	for ; i+1 < len(text); i++ {
+		bit := uint(text[i])<<8 | uint(text[i+1])
+		if r.starts[bit/64]>>(bit%64)&1 == 1 && longest(r, text, i) > 0 {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// longest returns the length of the longest form that starts at i, or 0.
+func longest[T string | []byte](r *Redactor, text T, i int) int {
+	n := 0
+	for _, form := range r.forms[[2]byte{text[i], text[i+1]}] {
+		if len(form) > n && len(text)-i >= len(form) && string(text[i:i+len(form)]) == form {
+			n = len(form)
+		}
+	}
+	return n
+}
+
+// replaced puts one marker in place of every stretch that forms cover, those
+// that overlap together: a longer secret wins over a shorter one inside it,
+// and of two that overlap no end stays behind.
+func replaced[T string | []byte](r *Redactor, text T) string {
+	var b strings.Builder
+	for at := 0; at < len(text); {
+		start := next(r, text, at)
+		b.WriteString(string(text[at:start]))
+		if start == len(text) {
+			break
+		}
+		end := start + longest(r, text, start)
+		for i := start + 1; i < end && i+1 < len(text); i++ {
+			end = max(end, i+longest(r, text, i))
+		}
+		b.WriteString(Marker)
+		at = end
+	}
+	return b.String()
+}
+
+// JSON returns the valid JSON value v without its secrets: v itself when it
+// holds none. Strings and names are redacted; a number is only when it is a
+// secret as a whole, and becomes a string. The result is valid JSON; names
+// that would become equal are numbered.
+func (r *Redactor) JSON(v jsontext.Value) jsontext.Value {
+	if next(r, []byte(v), 0) == len(v) {
+		return v
+	}
+	var out bytes.Buffer
+	in := jsontext.NewDecoder(bytes.NewReader(v), jsontext.AllowDuplicateNames(true))
+	enc := jsontext.NewEncoder(&out, jsontext.PreserveRawStrings(true))
+	for {
+		if err := r.copyToken(enc, in); err == io.EOF {
+			return bytes.TrimSpace(out.Bytes())
+		} else if err != nil {
+			return jsontext.Value(`"` + Marker + `"`) // not valid JSON: keep nothing of it
+		}
+	}
+}
+
+func (r *Redactor) copyToken(enc *jsontext.Encoder, in *jsontext.Decoder) error {
+	switch in.PeekKind() {
+	case '{', '}', '[', ']', 0: // 0 is the end, or no JSON
+		token, err := in.ReadToken()
+		if err != nil {
+			return err
+		}
+		return enc.WriteToken(token)
+	case '"':
+		return r.copyString(enc, in)
+	}
+	scalar, err := in.ReadValue()
+	if err != nil {
+		return err
+	}
+	if scalar.Kind() == '0' && r.whole[string(scalar)] {
+		return enc.WriteToken(jsontext.String(Marker))
+	}
+	return enc.WriteValue(scalar)
+}
+
+func (r *Redactor) copyString(enc *jsontext.Encoder, in *jsontext.Decoder) error {
+	raw, err := in.ReadValue()
+	if err != nil {
+		return err
+	}
+	text, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		return err
+	}
+	clean := r.Bytes(text)
+	if bytes.Equal(clean, text) {
+		if err := enc.WriteValue(raw); !errors.Is(err, jsontext.ErrDuplicateName) {
+			return err
+		}
+	}
+	return writeString(enc, string(clean))
+}
+
+// writeString writes a string that was redacted, or a name that no other name
+// of its object equals.
+func writeString(enc *jsontext.Encoder, s string) error {
+	err := enc.WriteToken(jsontext.String(s))
+	for n := 2; errors.Is(err, jsontext.ErrDuplicateName); n++ {
+		err = enc.WriteToken(jsontext.String(fmt.Sprintf("%s %d", s, n)))
+	}
+	return err
+}

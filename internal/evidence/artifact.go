@@ -1,5 +1,7 @@
 package evidence
 
+import "fmt"
+
 // The kinds of artifact with a schema of their own.
 const (
 	RetrievalKind = "retrieval/v1"
@@ -59,4 +61,55 @@ type DroppedItem struct {
 // Citations is a citations/v1 artifact: each id is DOC_ID or DOC_ID#CHUNK_ID.
 type Citations struct {
 	IDs []string // never nil in a decoded artifact
+}
+
+// ContextNote says in one sentence where a context contradicts the retrieval
+// that it was assembled from: a position beyond the candidates, or another
+// passage at that rank. It returns "" when they agree, or when there is not
+// exactly one retrieval to compare with. Gold context has no positions there.
+func ContextNote(a *Artifacts) string {
+	if len(a.Retrieval) != 1 {
+		return ""
+	}
+	candidates := a.Retrieval[0].Candidates
+	for i := range a.Context {
+		c := &a.Context[i]
+		if c.Source == "gold_context" {
+			continue
+		}
+		for j := range c.Items {
+			if note := positionNote("item", &c.Items[j], candidates); note != "" {
+				return note
+			}
+		}
+		for j := range c.Dropped {
+			if note := positionNote("dropped item", &c.Dropped[j].ContextItem, candidates); note != "" {
+				return note
+			}
+		}
+	}
+	return ""
+}
+
+func positionNote(what string, item *ContextItem, candidates []Passage) string {
+	if item.Position == nil {
+		return ""
+	}
+	position, passage := *item.Position, passageID(item.DocID, item.ChunkID)
+	if position > len(candidates) {
+		return fmt.Sprintf("context %s %q says position %d, but the retrieval has %d candidates", what, passage, position, len(candidates))
+	}
+	at := candidates[position-1]
+	if at.DocID != item.DocID || at.ChunkID != item.ChunkID && at.ChunkID != "" && item.ChunkID != "" {
+		return fmt.Sprintf("context %s %q says position %d, but the retrieval has %q there", what, passage, position, passageID(at.DocID, at.ChunkID))
+	}
+	return ""
+}
+
+// passageID names a passage as a citation does, shortened for a message.
+func passageID(doc, chunk string) string {
+	if chunk == "" {
+		return shorten(doc, 60)
+	}
+	return shorten(doc, 60) + "#" + shorten(chunk, 60)
 }

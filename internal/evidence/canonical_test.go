@@ -89,7 +89,7 @@ func TestDatasetDigest(t *testing.T) {
 }
 
 func TestParseJSON(t *testing.T) {
-	deep := strings.Repeat("[", 10001) + strings.Repeat("]", 10001)
+	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	for _, c := range []struct {
 		name, in string
 		offset   int
@@ -123,7 +123,9 @@ func TestParseJSON(t *testing.T) {
 		{"comment", `{"a": 1} // x`, 9, "after the end"},
 		{"Python's literal", `{"a": None}`, 6, "true, false and null"},
 		{"no comma", `{"a": "x" "b": 1}`, 10, "comma is missing"},
-		{"too deep", deep, 10000, "levels deep"},
+		{"deep", deep(1000), 0, ""},
+		{"too deep", deep(1001), 1000, "levels deep"},
+		{"far too deep", deep(20000), 10000, "levels deep"},
 		{"raw control character", "\"a\tb\"", 2, "\\t"},
 		{"leading zero", `[01]`, 2, "'1'"},
 	} {

@@ -1,6 +1,9 @@
 package evidence
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Status says how an execution ended.
 type Status string
@@ -69,4 +72,27 @@ type ContractError struct {
 	Path     string // where it was looked for; "" when the system recorded it itself
 	Problem  string // "missing", or what is wrong with it: "candidates[0].doc_id: …"
 	Found    string // what stood there, shortened
+}
+
+// ProblemMissing is the Problem of a [ContractError] when nothing was recorded.
+const ProblemMissing = "missing"
+
+// Error names case, artifact, path and what stood there.
+func (e *ContractError) Error() string {
+	at := ""
+	if e.Path != "" {
+		at = fmt.Sprintf(" at %q", e.Path)
+	}
+	found := ""
+	if e.Found != "" {
+		found = "; found " + shorten(e.Found, 200)
+	}
+	if e.Problem != ProblemMissing {
+		return fmt.Sprintf("case %q: malformed %s artifact%s: %s%s", e.CaseID, e.Artifact, at, e.Problem, found)
+	}
+	fix := ""
+	if e.Path != "" {
+		fix = fmt.Sprintf(" (if some answers have none by design, declare it as %s: {path: %s, optional: true})", e.Artifact, e.Path)
+	}
+	return fmt.Sprintf("case %q: no %s artifact%s%s%s", e.CaseID, e.Artifact, at, found, fix)
 }

@@ -23,21 +23,23 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("%s (at byte %d)", e.M
 
 // ParseJSON checks that b is exactly one JSON value: UTF-8, no name twice in
 // an object, no NaN or infinity, no number with a fraction or exponent beyond a
-// double, no lone surrogate, at most 10,000 levels deep. The value shares b.
+// double, no lone surrogate, at most 1,000 levels deep. The value shares b.
 // The error is a [*SyntaxError].
 func ParseJSON(b []byte) (Value, error) {
 	v := Value(bytes.Trim(b, " \t\r\n"))
 	if !v.IsValid() {
 		return nil, syntaxError(b, firstFault(b))
 	}
-	if at := overflow(v); at >= 0 {
-		return nil, &SyntaxError{
-			Offset:  at + len(b) - len(bytes.TrimLeft(b, " \t\r\n")),
-			Message: fmt.Sprintf("number %s does not fit a double", quoteStart(v[at:numberEnd(v, at)])),
-		}
+	if fault := beyondLimits(v); fault != nil {
+		fault.Offset += len(b) - len(bytes.TrimLeft(b, " \t\r\n"))
+		return nil, fault
 	}
 	return v, nil
 }
+
+// maxDepth is the deepest nesting of a value. The reader's own limit of 10,000
+// holds for the lines of a run's files, which hold values inside.
+const maxDepth = 1000
 
 // firstFault returns what the JSON reader says of b.
 func firstFault(b []byte) error {
@@ -96,7 +98,7 @@ func syntaxError(b []byte, err error) *SyntaxError {
 			message = fmt.Sprintf("byte 0x%02x is not UTF-8", b[at])
 		}
 	case strings.Contains(syntactic.Err.Error(), "depth"):
-		message = "nested more than 10,000 levels deep"
+		message = tooDeep
 	default:
 		message = strings.TrimPrefix(syntactic.Err.Error(), "jsontext: ") + hint(b, at)
 	}
@@ -155,26 +157,36 @@ func invalidUTF8(b []byte) int {
 	return 0
 }
 
-// overflow returns the offset of the first number in valid JSON that is
-// written with a fraction or exponent and does not fit a double, or -1.
-func overflow(v Value) int {
+const tooDeep = "nested more than 1,000 levels deep"
+
+// beyondLimits returns the first number in valid JSON that is written with a
+// fraction or exponent and does not fit a double, or the first place that is
+// nested too deep, or nil.
+func beyondLimits(v Value) *SyntaxError {
 	const longest = 308 // digits before the point that always fit
+	depth := 0
 	for i := 0; i < len(v); i++ {
 		switch c := v[i]; {
 		case c == '"':
 			i = stringEnd(v, i) - 1
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return &SyntaxError{Offset: i, Message: tooDeep}
+			}
+		case c == '}' || c == ']':
+			depth--
 		case c == '-' || '0' <= c && c <= '9':
 			end := numberEnd(v, i)
 			text := v[i:end]
-			if e := bytes.ContainsAny(text, "eE"); e || len(text) > longest && bytes.IndexByte(text, '.') >= 0 {
+			if bytes.ContainsAny(text, "eE") || len(text) > longest && bytes.IndexByte(text, '.') >= 0 {
 				if _, err := strconv.ParseFloat(string(text), 64); err != nil {
-					return i
+					return &SyntaxError{Offset: i, Message: fmt.Sprintf("number %s does not fit a double", quoteStart(text))}
 				}
 			}
 			i = end - 1
 		}
 	}
-	return -1
+	return nil
 }
 
 // quoteStart quotes the start of text for a message.

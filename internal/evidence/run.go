@@ -48,9 +48,13 @@ const (
 	Partial  Completeness = "PARTIAL"
 )
 
+// RunSchema is the version of run.json and of the files that it names. A change
+// of meaning is a new one.
+const RunSchema = "oloproof/run/v1"
+
 // Manifest is run.json: what ran, with the digests of the run's other files.
 type Manifest struct {
-	Schema       string       `json:"schema"` // oloproof/run/v1
+	Schema       string       `json:"schema"` // RunSchema
 	Tool         Tool         `json:"tool"`
 	ID           string       `json:"id"` // run_ and a ULID
 	Status       RunStatus    `json:"status"`

@@ -40,7 +40,8 @@ type Run struct {
 	Commit       string                `json:"commit,omitzero"`
 	StartedAt    time.Time             `json:"started_at"`
 	FinishedAt   time.Time             `json:"finished_at,omitzero"`
-	Reused       bool                  `json:"reused_answers"` // answers came from the cache
+	Reused       bool                  `json:"reused_answers"`   // answers came from the cache
+	Stopped      string                `json:"stopped,omitzero"` // why a partial run ended
 	MinSupport   int                   `json:"min_slice_support"`
 }
 
@@ -121,6 +122,7 @@ type Metric struct {
 	Estimate   *float64              `json:"estimate"`
 	Interval   *Interval             `json:"interval"`
 	Cases      measure.Cases         `json:"cases"`
+	Failures   int                   `json:"failures"` // observed failures of a rate; 0 for other kinds
 	Range      [2]float64            `json:"range"`
 	Unit       string                `json:"unit,omitzero"`
 	Exclusions []measure.ReasonCount `json:"exclusions"`

@@ -1,0 +1,330 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/oloproof/oloproof-go/internal/decide"
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/measure"
+	"github.com/oloproof/oloproof-go/internal/policy"
+)
+
+// The roles of a policy in a document.
+const (
+	RoleOnly     = "only"     // one policy decided
+	RoleBase     = "base"     // the policy of the base commit
+	RoleProposed = "proposed" // the policy of the commit under decision
+)
+
+// Input is what a document is built from.
+type Input struct {
+	Manifest *evidence.Manifest
+	Tool     evidence.Tool // that decides; zero: the one that made the run
+	Metrics  []measure.Metric
+	Slices   []measure.Slice
+	Policies []PolicyResult // none when no policy decided
+	// ExitCode is the process's exit code where it is not the gate's: 2 when no
+	// case was answered, 130 or 143 when the run was interrupted.
+	ExitCode *int
+	Problems []CaseProblem // see CountProblems
+	Notes    []string      // those of the manifest included
+}
+
+// PolicyResult is a policy with what it says of the run.
+type PolicyResult struct {
+	Role   string // one of the Role constants
+	Policy *policy.Policy
+	Result decide.Result
+}
+
+// Build makes the document of a run.
+func Build(in Input) *Document {
+	m := in.Manifest
+	d := &Document{
+		Schema: DocumentSchema,
+		Tool:   cmp.Or(in.Tool, m.Tool),
+		Run: Run{
+			ID: m.ID, Status: m.Status, Completeness: m.Completeness, Name: m.Name,
+			Suite:   Ref{Path: m.SuitePath, Digest: m.SuiteDigest},
+			Dataset: m.Dataset, System: m.System, Counts: m.Counts, Commit: m.Commit,
+			StartedAt: m.StartedAt, FinishedAt: m.FinishedAt, Stopped: m.Stopped,
+			Reused: m.Cache.ExecutionHits > 0, MinSupport: m.MinSupport,
+		},
+		Policies: make([]Policy, 0, len(in.Policies)),
+		Metrics:  make([]Metric, 0, len(in.Metrics)),
+		Slices:   make([]Slice, 0, len(in.Slices)),
+		Cache:    m.Cache,
+		Problems: nonNil(slices.Clone(in.Problems)),
+		Notes:    nonNil(slices.Clone(in.Notes)),
+	}
+	for _, x := range in.Metrics {
+		d.Metrics = append(d.Metrics, metricOf(x))
+	}
+	for _, s := range in.Slices {
+		d.Slices = append(d.Slices, sliceOf(s))
+	}
+	for _, p := range in.Policies {
+		d.Policies = append(d.Policies, policyOf(p))
+	}
+	d.Gate = strictest(d.Policies)
+	if d.Gate != nil && in.ExitCode != nil {
+		d.Gate.ExitCode = *in.ExitCode
+	}
+	return d
+}
+
+// strictest copies the gate that blocks most; nil without a policy.
+func strictest(policies []Policy) *Gate {
+	if len(policies) == 0 {
+		return nil
+	}
+	severity := map[string]int{string(decide.Allow): 0, string(decide.Warn): 1, string(decide.Block): 2}
+	g := slices.MaxFunc(policies, func(a, b Policy) int {
+		return cmp.Or(
+			cmp.Compare(severity[a.Gate.Action], severity[b.Gate.Action]),
+			cmp.Compare(failFirst(a.Gate.ExitCode), failFirst(b.Gate.ExitCode)))
+	}).Gate
+	g.Reasons = slices.Clone(g.Reasons)
+	return &g
+}
+
+// failFirst orders exit codes: a FAIL (1) outranks any other block (3).
+func failFirst(code int) int {
+	if code == decide.ExitFail {
+		return decide.ExitBlocked + 1
+	}
+	return code
+}
+
+func metricOf(m measure.Metric) Metric {
+	return Metric{
+		ID: m.Spec.ID, Kind: m.Spec.Kind, Estimate: finite(m.Estimate), Interval: intervalOf(m.Interval),
+		Cases: m.Cases, Range: m.Spec.Range, Unit: m.Spec.Unit,
+		Failures: failures(m), Exclusions: nonNil(slices.Clone(m.Exclusions)), Missing: nonNil(slices.Clone(m.Missing)),
+		Display: DisplayOf(m),
+	}
+}
+
+// failures counts the observed failures of a rate.
+func failures(m measure.Metric) int {
+	if m.Spec.Kind != evidence.Rate {
+		return 0
+	}
+	return m.Cases.Observed - m.Passed
+}
+
+func sliceOf(s measure.Slice) Slice {
+	return Slice{
+		Name: s.Name, Value: s.Value, Metric: s.Metric.Spec.ID,
+		Estimate: finite(s.Metric.Estimate), Interval: intervalOf(s.Metric.Interval),
+		Cases: s.Metric.Cases, Support: s.Support, PValue: finite(s.PValue), Marked: s.Marked,
+		Display: DisplayOf(s.Metric),
+	}
+}
+
+func intervalOf(i *measure.Interval) *Interval {
+	if i == nil {
+		return nil
+	}
+	return &Interval{Lower: finite(i.Lower), Upper: finite(i.Upper), Level: i.Level, Method: i.Method}
+}
+
+func policyOf(p PolicyResult) Policy {
+	out := Policy{
+		Role: cmp.Or(p.Role, RoleOnly), Path: p.Policy.Path, Digest: p.Policy.Digest,
+		Gate: Gate{
+			Action: string(p.Result.Gate.Action), ExitCode: p.Result.Gate.ExitCode,
+			Reasons: nonNil(slices.Clone(p.Result.Gate.Reasons)), Meaning: meaning(p.Policy, p.Result),
+		},
+		Decisions: make([]Decision, 0, len(p.Result.Decisions)),
+	}
+	for _, x := range p.Result.Decisions {
+		out.Decisions = append(out.Decisions, decisionOf(x))
+	}
+	return out
+}
+
+func decisionOf(x decide.Decision) Decision {
+	r := x.Rule
+	d := Decision{
+		Rule: r.ID, Metric: r.Metric, Kind: string(r.Kind), State: string(x.State),
+		Reasons: nonNil(slices.Clone(x.Reasons)), MaxFailures: r.MaxFailures, Failures: x.Failures,
+		Margin: r.Margin, Requires: requires(r, x.Metric), Planning: planningOf(x), Line: r.Line,
+		Display: Display{Estimate: noEstimate, Interval: noInterval},
+	}
+	switch {
+	case r.Min != nil:
+		d.Direction, d.Threshold = "min", finite(r.Min)
+	case r.Max != nil:
+		d.Direction, d.Threshold = "max", finite(r.Max)
+	}
+	if m := x.Metric; m != nil {
+		d.Estimate, d.Interval, d.Cases, d.Display = finite(m.Estimate), intervalOf(m.Interval), m.Cases, DisplayOf(*m)
+	}
+	return d
+}
+
+// requires says the condition of a rule on one run in words.
+func requires(r policy.Rule, m *measure.Metric) string {
+	switch {
+	case r.MaxFailures != nil:
+		return "at most " + count(*r.MaxFailures, "failure")
+	case r.Min != nil:
+		return "at least " + threshold(*r.Min, m)
+	case r.Max != nil:
+		return "at most " + threshold(*r.Max, m)
+	}
+	return ""
+}
+
+func threshold(x float64, m *measure.Metric) string {
+	if m == nil {
+		return Scale{}.Exact(x)
+	}
+	if m.Spec.Kind == evidence.Quantile {
+		return Scale{unit: QuantileScale(m.Spec.Unit).unit}.Exact(x)
+	}
+	return scaleOf(*m).Exact(x)
+}
+
+// mostNamed is the most rules of one state that a sentence names.
+const mostNamed = 5
+
+// meaning says in one sentence what the gate does and which states it comes from.
+func meaning(p *policy.Policy, r decide.Result) string {
+	switch r.Gate.Action {
+	case decide.Block:
+		return "Blocked because " + strings.Join(blockers(p, r), "; ") + "."
+	case decide.Warn:
+		return "Allowed with a warning because " + strings.Join(stateClauses(r, func(d decide.Decision) bool {
+			return slices.Contains(p.WarnOn, d.State)
+		}), "; ") + "."
+	}
+	if len(r.Decisions) == 0 {
+		return "Allowed, but nothing was decided: the policy has no rule on a single run."
+	}
+	other := stateClauses(r, func(d decide.Decision) bool { return d.State != policy.Pass })
+	switch {
+	case len(other) > 0:
+		return "Allowed although " + strings.Join(other, "; ") + ": the policy neither blocks nor warns on that."
+	case len(r.Decisions) == 1:
+		return "Allowed because its one rule, " + Clean(r.Decisions[0].Rule.ID) + ", is PASS (established)."
+	}
+	return fmt.Sprintf("Allowed because all %d rules are PASS (established).", len(r.Decisions))
+}
+
+// blockers names everything that blocks, once.
+func blockers(p *policy.Policy, r decide.Result) []string {
+	clauses := stateClauses(r, func(d decide.Decision) bool { return slices.Contains(p.BlockOn, d.State) })
+	var unmeasured []string
+	for _, d := range r.Decisions {
+		if d.MissingEvidence && !slices.Contains(p.BlockOn, d.State) {
+			unmeasured = append(unmeasured, d.Rule.ID)
+		}
+	}
+	if len(unmeasured) > 0 {
+		clauses = append(clauses, fmt.Sprintf("%s the evidence for a decision, which blocks whatever the policy says",
+			named(unmeasured, "lacks", "lack")))
+	}
+	if slices.Contains(r.Gate.Reasons, decide.GatePartialRun) {
+		clauses = append(clauses, "not every case ran")
+	}
+	return clauses
+}
+
+// stateClauses names the rules of each state that holds, worst state first.
+func stateClauses(r decide.Result, holds func(decide.Decision) bool) []string {
+	byState := map[policy.State][]string{}
+	for _, d := range r.Decisions {
+		if holds(d) {
+			byState[d.State] = append(byState[d.State], d.Rule.ID)
+		}
+	}
+	var clauses []string
+	for _, s := range []policy.State{policy.Fail, policy.ManualReview, policy.InsufficientEvidence, policy.Pass} {
+		if rules := byState[s]; len(rules) > 0 {
+			clauses = append(clauses, fmt.Sprintf("%s %s (%s)", named(rules, "is", "are"), s, StateWord(string(s))))
+		}
+	}
+	return clauses
+}
+
+// named lists rules with the verb that agrees with their number.
+func named(rules []string, one, many string) string {
+	rules = cleanAll(rules)
+	switch {
+	case len(rules) == 1:
+		return rules[0] + " " + one
+	case len(rules) > mostNamed:
+		return fmt.Sprintf("%s and %d more %s", strings.Join(rules[:mostNamed], ", "), len(rules)-mostNamed, many)
+	}
+	last := len(rules) - 1
+	return strings.Join(rules[:last], ", ") + " and " + rules[last] + " " + many
+}
+
+// StateWord says a rule's state in plain words.
+func StateWord(state string) string {
+	switch policy.State(state) {
+	case policy.Pass:
+		return "established"
+	case policy.Fail:
+		return "ruled out"
+	case policy.InsufficientEvidence:
+		return "not established yet"
+	case policy.ManualReview:
+		return "a person decides"
+	}
+	return "unknown"
+}
+
+// mostCaseIDs is the most ids that a [CaseProblem] names.
+const mostCaseIDs = 10
+
+// CountProblems groups the cases that errored or did not finish by what went
+// wrong, the most frequent first; the order of the cases is that of the run.
+func CountProblems(outcomes iter.Seq[evidence.Outcome]) []CaseProblem {
+	type key struct {
+		kind   string
+		status int
+	}
+	groups := map[key]*CaseProblem{}
+	for o := range outcomes {
+		if o.Status == evidence.StatusOK {
+			continue
+		}
+		kind := string(o.ErrorKind)
+		if o.Status == evidence.StatusNotRun {
+			kind = evidence.ReasonNotRun
+		}
+		k := key{cmp.Or(kind, strings.ToLower(string(o.Status))), o.HTTPStatus}
+		g := groups[k]
+		if g == nil {
+			g = &CaseProblem{Kind: k.kind, Status: k.status}
+			groups[k] = g
+		}
+		g.Count++
+		if len(g.CaseIDs) < mostCaseIDs {
+			g.CaseIDs = append(g.CaseIDs, o.ID)
+		}
+	}
+	out := make([]CaseProblem, 0, len(groups))
+	for g := range maps.Values(groups) {
+		out = append(out, *g)
+	}
+	slices.SortFunc(out, func(a, b CaseProblem) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Status, b.Status))
+	})
+	return out
+}
+
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

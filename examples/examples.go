@@ -4,9 +4,7 @@ package examples
 
 import (
 	"embed"
-	"fmt"
 	"io/fs"
-	"strings"
 )
 
 // Directories are embedded without their dot files, so a run made inside an
@@ -17,8 +15,8 @@ var files embed.FS
 
 // Example is one example project.
 type Example struct {
-	Name    string // its directory
-	Summary string // one line, for lists
+	Name  string // its directory
+	About string // one line, for lists
 }
 
 // List returns the example projects in the order they are shown.
@@ -28,15 +26,14 @@ func List() []Example {
 	}
 }
 
-// Open returns the files of the example project of that name; os.CopyFS writes
-// them out. It fails when there is none.
-func Open(name string) (fs.FS, error) {
-	var names []string
+// Open returns the files of the example project of that name, and whether
+// there is one.
+func Open(name string) (fs.FS, bool) {
 	for _, e := range List() {
 		if e.Name == name {
-			return fs.Sub(files, name)
+			project, err := fs.Sub(files, name)
+			return project, err == nil
 		}
-		names = append(names, e.Name)
 	}
-	return nil, fmt.Errorf("no example %q (there is: %s)", name, strings.Join(names, ", "))
+	return nil, false
 }

@@ -141,9 +141,9 @@ func assemble(found []candidate) promptContext {
 // blackBox serves the help centre: POST /answer takes {"question": "…"}, GET
 // /health says that it is up.
 func blackBox(opt Options) (http.Handler, error) {
-	project, err := examples.Open("blackbox_rag")
-	if err != nil {
-		return nil, err
+	project, ok := examples.Open("blackbox_rag")
+	if !ok {
+		return nil, errors.New("the example project blackbox_rag is not embedded")
 	}
 	lib, err := readLibrary(project, "data/corpus.jsonl")
 	if err != nil {

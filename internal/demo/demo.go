@@ -4,13 +4,22 @@
 package demo
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 )
 
-// Options changes what an example service does.
+// ErrUnknown is part of the error for a name that no example service has.
+var ErrUnknown = errors.New("no such example service")
+
+// Options says how an example service runs.
 type Options struct {
+	// Addr is where Serve listens, HOST:PORT; port 0 takes a free one.
+	Addr string
+	// Log is where Serve says that it listens; nil keeps it quiet.
+	Log io.Writer
 	// ExpandQuery adds synonyms to a question before searching: the candidate
 	// change of the tutorial.
 	ExpandQuery bool
@@ -38,12 +47,13 @@ func Names() []string {
 	return names
 }
 
-// Handler is the example service of that name. It fails when there is none.
+// Handler is the example service of that name, or an error that is
+// [ErrUnknown] when there is none.
 func Handler(name string, opt Options) (http.Handler, error) {
 	for _, s := range services() {
 		if s.name == name {
 			return s.handler(opt)
 		}
 	}
-	return nil, fmt.Errorf("no example service %q (there is: %s)", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("%w: %q (there is: %s)", ErrUnknown, name, strings.Join(Names(), ", "))
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -17,7 +18,7 @@ import (
 
 func TestUnknownService(t *testing.T) {
 	_, err := demo.Handler("nope", demo.Options{})
-	if err == nil || !strings.Contains(err.Error(), `"nope"`) || !strings.Contains(err.Error(), "blackbox_rag") {
+	if !errors.Is(err, demo.ErrUnknown) || !strings.Contains(err.Error(), `"nope"`) || !strings.Contains(err.Error(), "blackbox_rag") {
 		t.Errorf("error %v names neither what was asked nor what there is", err)
 	}
 	for _, name := range demo.Names() {
@@ -101,7 +102,7 @@ func TestServe(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	said, out := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- demo.Serve(ctx, "127.0.0.1:0", "blackbox_rag", demo.Options{}, out) }()
+	go func() { ended <- demo.Serve(ctx, "blackbox_rag", demo.Options{Addr: "127.0.0.1:0", Log: out}) }()
 
 	line, err := bufio.NewReader(said).ReadString('\n')
 	if err != nil {
@@ -138,7 +139,7 @@ func TestServeOnATakenAddress(t *testing.T) {
 	}
 	defer taken.Close()
 	addr := taken.Addr().String()
-	err = demo.Serve(t.Context(), addr, "blackbox_rag", demo.Options{}, io.Discard)
+	err = demo.Serve(t.Context(), "blackbox_rag", demo.Options{Addr: addr})
 	if err == nil || !strings.Contains(err.Error(), "cannot listen on "+addr) {
 		t.Errorf("error %v does not name the address", err)
 	}

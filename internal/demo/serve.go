@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"time"
@@ -14,20 +13,21 @@ import (
 // to end.
 const shutdownTime = 2 * time.Second
 
-// Serve runs the example service of that name on addr (HOST:PORT; port 0 takes
-// a free one) until ctx ends, and says on out where it listens. It fails when
-// there is no such service or the address cannot be had.
-func Serve(ctx context.Context, addr, name string, opt Options, out io.Writer) error {
+// Serve runs the example service of that name until ctx ends. It fails when
+// there is no such service ([ErrUnknown]) or the address cannot be had.
+func Serve(ctx context.Context, name string, opt Options) error {
 	handler, err := Handler(name, opt)
 	if err != nil {
 		return err
 	}
 	var lc net.ListenConfig
-	listener, err := lc.Listen(ctx, "tcp", addr)
+	listener, err := lc.Listen(ctx, "tcp", opt.Addr)
 	if err != nil {
-		return fmt.Errorf("cannot listen on %s: %w", addr, err)
+		return fmt.Errorf("cannot listen on %s: %w", opt.Addr, err)
 	}
-	fmt.Fprintf(out, "%s answers on http://%s/answer\n", name, listener.Addr())
+	if opt.Log != nil {
+		fmt.Fprintf(opt.Log, "%s answers on http://%s/answer\n", name, listener.Addr())
+	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

@@ -1,0 +1,63 @@
+// Mock is the endpoint of the benchmarks: POST /answer gives a fixed answer
+// after a fixed latency, GET /count says how many questions it has answered.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/oloproof/oloproof-go/bench/workload"
+)
+
+func main() {
+	addr := flag.String("addr", "127.0.0.1:0", "`host:port` to listen on; port 0 takes a free one")
+	latency := flag.Duration("latency", 0, "how long an answer takes")
+	flag.Parse()
+	if err := serve(*addr, *latency); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func serve(addr string, latency time.Duration) error {
+	answers, err := workload.Answers()
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("http://%s/answer\n", listener.Addr())
+	var count atomic.Int64
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /answer", func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client is gone
+		}
+		number, err := workload.Number(body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if latency > 0 {
+			time.Sleep(latency)
+		}
+		answer := answers[number%len(answers)]
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+		w.Write(answer)
+		count.Add(1)
+	})
+	mux.HandleFunc("GET /count", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, count.Load())
+	})
+	return http.Serve(listener, mux)
+}

@@ -1,0 +1,93 @@
+package workload
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The benchmark believes a run only when it counts as many right answers as
+// the workload says there are, so that count has to be the true one.
+func TestCorrect(t *testing.T) {
+	const n = 1000
+	dir := t.TempDir()
+	if err := WriteProject(dir, n, "http://127.0.0.1:1/answer", 8); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "cases.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, err := Answers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, cases := 0, 0
+	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); cases++ {
+		var c struct {
+			Input    json.RawMessage
+			Expected struct {
+				Answer   string
+				Relevant []struct {
+					DocID string `json:"doc_id"`
+				}
+			}
+		}
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		number, err := Number(c.Input)
+		if err != nil || number != cases {
+			t.Fatalf("input of case %d has number %d, %v", cases, number, err)
+		}
+		var a struct {
+			Result   struct{ Answer string }
+			Evidence struct {
+				Retrieval struct {
+					Candidates []struct {
+						DocID string `json:"doc_id"`
+					}
+				}
+			}
+		}
+		if err := json.Unmarshal(answers[number%len(answers)], &a); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(a.Result.Answer, c.Expected.Answer) {
+			right++
+		}
+		if got := a.Evidence.Retrieval.Candidates[0].DocID; got != c.Expected.Relevant[0].DocID {
+			t.Errorf("case %d: %s is retrieved first, want %s", cases, got, c.Expected.Relevant[0].DocID)
+		}
+		if cases+1 < n && Correct(cases+1) != right {
+			t.Fatalf("Correct(%d) = %d, want %d", cases+1, Correct(cases+1), right)
+		}
+	}
+	if cases != n {
+		t.Errorf("%d cases, want %d", cases, n)
+	}
+}
+
+func TestAnswersAreOfRealisticSize(t *testing.T) {
+	answers, err := Answers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v, body := range answers {
+		if len(body) < 1000 || len(body) > 2000 {
+			t.Errorf("answer %d has %d bytes, want 1 to 2 kB", v, len(body))
+		}
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for _, body := range []string{"", "no digits", "99999999999999999999"} {
+		if n, err := Number([]byte(body)); err == nil {
+			t.Errorf("Number(%q) = %d, want an error", body, n)
+		}
+	}
+}

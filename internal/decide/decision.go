@@ -11,10 +11,13 @@ import (
 type Decision struct {
 	Rule     policy.Rule
 	State    policy.State
-	Reasons  []string // reason codes, in the order of reference.md 6
-	Metric   *measure.Metric
-	Failures *int      // observed_count: observed failures
-	Planning *Planning // nil unless a line says more than the state
+	Reasons  []string        // reason codes of the tier that decided, in the order of reasons.go
+	Metric   *measure.Metric // nil when the run has no such metric
+	Failures *int            // observed_count: observed failures
+	Planning *Planning       // nil unless a line says more than the state
+	// MissingEvidence holds when the metric observed no case, or more cases are
+	// missing than the rule allows: the rule blocks whatever block_on says.
+	MissingEvidence bool
 }
 
 // Planning says how many cases would decide a rule. Exactly one reading holds:
@@ -53,8 +56,8 @@ const (
 // Gate is the outcome of a policy.
 type Gate struct {
 	Action   Action
-	ExitCode int      // 0, 1 or 3
-	Reasons  []string // gate reasons: missing_evidence, partial_run
+	ExitCode int      // ExitAllowed, ExitFail or ExitBlocked
+	Reasons  []string // gate reasons: GateMissingEvidence, GatePartialRun
 }
 
 // Result is all that a policy says of a run.

@@ -66,7 +66,7 @@ type Ending struct {
 // interruption, else 2 when nothing was decided, else 1 for a FAIL that blocks,
 // else 2 when something could not be read, else 3 for any other block, else 0.
 func (e Ending) ExitCode() int {
-	worst := func(code int) bool {
+	ends := func(code int) bool {
 		return slices.ContainsFunc(e.Gates, func(g Gate) bool { return g.ExitCode == code })
 	}
 	switch {
@@ -74,11 +74,11 @@ func (e Ending) ExitCode() int {
 		return e.Interrupted
 	case e.NothingDecided:
 		return ExitTrouble
-	case worst(ExitFail):
+	case ends(ExitFail):
 		return ExitFail
 	case e.Unreadable:
 		return ExitTrouble
-	case worst(ExitBlocked):
+	case ends(ExitBlocked):
 		return ExitBlocked
 	}
 	return ExitAllowed

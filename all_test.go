@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/oloproof/oloproof-go"
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+	Standard   bool
+}
+
+func listPackages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,Standard", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+// only names who may import a path (or a path below it), as packages of this module.
+var only = map[string][]string{
+	"gopkg.in/yaml.v3":             {"internal/strictyaml"},
+	"modernc.org/sqlite":           {"internal/store"},
+	"database/sql":                 {"internal/store"},
+	"gonum.org/v1/gonum":           {"internal/stats"},
+	"github.com/google/go-github":  {"internal/github"},
+	"github.com/sethvargo":         {"internal/github"},
+	"github.com/hashicorp":         {"internal/system/http", "internal/github"},
+	"github.com/spf13/cobra":       {"internal/cli"},
+	module + "/internal/cli":       {""},
+	"github.com/santhosh-tekuri":   {"internal/evaluate", "internal/suite"},
+	"github.com/jedib0t/go-pretty": {"internal/report"},
+	"os/exec":                      {"internal/system/service", "bench/measure"},
+}
+
+// pure packages reach no network, disk, clock, environment or other process.
+var pure = []string{"internal/stats", "internal/measure", "internal/decide", "internal/evaluate"}
+
+var impure = []string{"net", "os", "io/fs", "io/ioutil", "path/filepath", "syscall", "time", "database", "math/rand", "crypto/rand"}
+
+// exceptions to purity, each with its reason.
+var exceptions = map[string]string{}
+
+// may lists, for a package, all that it may import of this module.
+var may = map[string][]string{
+	"internal/problem":  {},
+	"internal/stats":    {},
+	"internal/evidence": {},
+	"internal/measure":  {"internal/evidence", "internal/stats"},
+	"internal/decide":   {"internal/evidence", "internal/measure", "internal/policy", "internal/stats"},
+	"internal/report":   {"internal/decide", "internal/evidence", "internal/measure", "internal/policy"},
+	"internal/runner":   {"internal/evidence"},
+	"internal/evaluate": {"internal/evidence", "internal/problem", "internal/suite"},
+	"internal/dataset":  {"internal/evidence", "internal/problem"},
+	"internal/store":    {"internal/evidence"},
+}
+
+func below(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
+
+// TestBorders holds the borders between the rooms of the house.
+func TestBorders(t *testing.T) {
+	packages := listPackages(t)
+	if len(packages) < 10 {
+		t.Fatalf("go list found %d packages", len(packages))
+	}
+	for _, p := range packages {
+		own := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		for _, name := range []string{"util", "utils", "common", "types", "models", "helpers"} {
+			if own == name || strings.HasSuffix(own, "/"+name) {
+				t.Errorf("package %s: a name that says nothing", own)
+			}
+		}
+		for _, imported := range p.Imports {
+			for path, users := range only {
+				if below(imported, path) && !slices.Contains(users, own) {
+					t.Errorf("%s imports %s: only %v may", own, imported, users)
+				}
+			}
+			if slices.Contains(pure, own) && exceptions[own+" "+imported] == "" {
+				for _, forbidden := range impure {
+					if below(imported, forbidden) && imported != "net/url" {
+						t.Errorf("%s is pure and imports %s", own, imported)
+					}
+				}
+			}
+			if allowed, ok := may[own]; ok && below(imported, module) {
+				if rel := strings.TrimPrefix(imported, module+"/"); !slices.Contains(allowed, rel) {
+					t.Errorf("%s imports %s: of this module it may import %v", own, rel, allowed)
+				}
+			}
+			if own == "internal/stats" && strings.Contains(imported, ".") && imported != "gonum.org/v1/gonum/mathext" {
+				t.Errorf("internal/stats imports %s: the standard library and gonum's mathext only", imported)
+			}
+		}
+	}
+}

@@ -76,13 +76,13 @@ func (b bar) cell(x float64, cells int, round func(float64) float64) int {
 }
 
 // cut returns the number of cells left of a threshold. There is a cell on each
-// side of it unless it stands at an end of the axis.
+// side of it, unless it stands at an end of the axis and all lies inward.
 func (b bar) cut(threshold float64, cells int) int {
 	at := b.cell(threshold, cells, math.RoundToEven)
-	if threshold > b.from {
+	if threshold > b.from || b.upper != nil && *b.upper <= threshold {
 		at = max(at, 1)
 	}
-	if threshold < b.to {
+	if threshold < b.to || b.lower != nil && *b.lower >= threshold {
 		at = min(at, cells-1)
 	}
 	return at

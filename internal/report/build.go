@@ -104,10 +104,18 @@ func failFirst(code int) int {
 func metricOf(m measure.Metric) Metric {
 	return Metric{
 		ID: m.Spec.ID, Kind: m.Spec.Kind, Estimate: finite(m.Estimate), Interval: intervalOf(m.Interval),
-		Cases: m.Cases, Range: m.Spec.Range, Unit: m.Spec.Unit,
+		Cases: m.Cases, Range: finiteRange(m.Spec.Range), Unit: m.Spec.Unit,
 		Failures: failures(m), Exclusions: nonNil(slices.Clone(m.Exclusions)), Missing: nonNil(slices.Clone(m.Missing)),
 		Display: DisplayOf(m),
 	}
+}
+
+// finiteRange returns the range, or zeros when it has an end that JSON cannot hold.
+func finiteRange(r [2]float64) [2]float64 {
+	if !isFinite(r[0]) || !isFinite(r[1]) {
+		return [2]float64{}
+	}
+	return r
 }
 
 // failures counts the observed failures of a rate.
@@ -154,7 +162,7 @@ func decisionOf(x decide.Decision) Decision {
 	d := Decision{
 		Rule: r.ID, Metric: r.Metric, Kind: string(r.Kind), State: string(x.State),
 		Reasons: nonNil(slices.Clone(x.Reasons)), MaxFailures: r.MaxFailures, Failures: x.Failures,
-		Margin: r.Margin, Requires: requires(r, x.Metric), Planning: planningOf(x), Line: r.Line,
+		Margin: finite(r.Margin), Requires: requires(r, x.Metric), Planning: planningOf(x), Line: r.Line,
 		Display: Display{Estimate: noEstimate, Interval: noInterval},
 	}
 	switch {

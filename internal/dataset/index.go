@@ -1,0 +1,299 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/problem"
+)
+
+const (
+	maxProblems = 50  // shown of one file
+	maxSource   = 400 // bytes of a line kept for a problem
+	maxUnknown  = 20  // names of unknown fields that are counted
+)
+
+// indexer is the state of the pass over the file.
+type indexer struct {
+	d        *Dataset
+	opt      Options
+	problems problem.List
+	more     int            // problems beyond maxProblems
+	lines    map[string]int // id to line
+	buf      []byte         // canonical JSON of the case at hand
+
+	seed   maphash.Seed
+	inputs map[uint64]int // hash of the input to the first case with it
+
+	withoutID, firstWithoutID int // cases, line
+	repeated                  int // cases whose input an earlier case has
+	firstRepeated, original   int // the first such case, and the earlier one
+	unknown                   map[string]int
+	refused                   map[string]refusal
+	rows                      int // lines that hold an object
+}
+
+// refusal counts the cases with a field that is not supported yet.
+type refusal struct {
+	cases int
+	first problem.Problem // where it stands first
+}
+
+// index reads the whole file once.
+func (d *Dataset) index(opt Options) error {
+	x := &indexer{
+		d: d, opt: opt, lines: map[string]int{}, seed: maphash.MakeSeed(), inputs: map[uint64]int{},
+		unknown: map[string]int{}, refused: map[string]refusal{},
+	}
+	if err := x.read(d.file); err != nil {
+		return problem.At(d.path, "cannot read the data set: %v", reason(err))
+	}
+	x.finish()
+	if len(x.problems) > 0 {
+		list := x.problems.Err().(problem.List)
+		if x.more > 0 {
+			list.Add(problem.Problem{File: d.path, Message: fmt.Sprintf("and %d more problems", x.more)})
+		}
+		return list
+	}
+	d.digest = evidence.DatasetDigest(d.Len(), d.ID, d.CaseDigest)
+	d.notes = x.notes()
+	return nil
+}
+
+// read takes each line of the file. A fault of the file as a whole ends it.
+func (x *indexer) read(file *os.File) error {
+	r := bufio.NewReaderSize(file, 1<<20)
+	var at int64
+	if start, _ := r.Peek(4); bytes.HasPrefix(start, []byte("\xef\xbb\xbf")) {
+		n, _ := r.Discard(3)
+		at = int64(n)
+	} else if isUTF16(start) {
+		x.add(1, -1, nil, "the file is UTF-16, want UTF-8: iconv -f UTF-16 -t UTF-8 FILE")
+		return nil
+	}
+	var long []byte
+	for line := 1; ; line++ {
+		text, err := readLine(r, &long)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		read := int64(len(text))
+		text = bytes.TrimSuffix(text, []byte("\n"))
+		if blank := bytes.TrimSpace(text); len(blank) > 0 {
+			if fault := wholeFile(blank, len(x.d.entries) == 0 && len(x.problems) == 0); fault != "" {
+				x.add(line, -1, text, fault)
+				return nil
+			}
+			x.line(line, at, text)
+		}
+		if at += read; err == io.EOF {
+			return nil
+		}
+	}
+}
+
+// readLine returns the next line with its line feed. It is valid until the next call.
+func readLine(r *bufio.Reader, long *[]byte) ([]byte, error) {
+	text, err := r.ReadSlice('\n')
+	if err != bufio.ErrBufferFull {
+		return text, err
+	}
+	*long = append((*long)[:0], text...)
+	for err == bufio.ErrBufferFull {
+		text, err = r.ReadSlice('\n')
+		*long = append(*long, text...)
+	}
+	return *long, err
+}
+
+func isUTF16(start []byte) bool {
+	return bytes.HasPrefix(start, []byte{0xff, 0xfe}) || bytes.HasPrefix(start, []byte{0xfe, 0xff}) ||
+		len(start) >= 2 && (start[0] == 0) != (start[1] == 0)
+}
+
+// wholeFile recognises, at the first line with text, a file that is JSON but
+// not JSON Lines.
+func wholeFile(text []byte, first bool) string {
+	switch {
+	case !first:
+		return ""
+	case text[0] == '[':
+		return "the file is a JSON array, want one object a line (JSON Lines): jq -c '.[]' FILE"
+	case string(text) == "{":
+		return "the object does not end on its line, want one object a line (JSON Lines): jq -c . FILE"
+	}
+	return ""
+}
+
+// line takes one line with text.
+func (x *indexer) line(number int, at int64, text []byte) {
+	r, faults := parseRow(text)
+	for _, f := range faults {
+		x.add(number, f.offset, text, f.message)
+	}
+	if r.read {
+		x.rows++
+	}
+	for _, name := range r.unknown {
+		if _, known := x.unknown[name]; known || len(x.unknown) < maxUnknown {
+			x.unknown[strings.Clone(name)]++
+		}
+	}
+	for _, f := range r.refused {
+		refused := x.refused[f.name]
+		if refused.cases++; refused.cases == 1 {
+			refused.first = x.problem(number, f.offset, text, "")
+		}
+		x.refused[f.name] = refused
+	}
+	if len(faults) > 0 {
+		return
+	}
+	c := &r.Case
+	var err error
+	e := entry{offset: at, length: len(text), line: number}
+	if e.sum, x.buf, err = evidence.AppendCaseSum(x.buf[:0], c); err != nil {
+		x.add(number, -1, text, err.Error())
+		return
+	}
+	c.Index, c.Line, c.Digest = len(x.d.entries), number, evidence.DigestOf(e.sum)
+	if c.ID == "" {
+		c.ID = c.Digest.Hex()[:16]
+		if x.withoutID++; x.withoutID == 1 {
+			x.firstWithoutID = number
+		}
+	}
+	if earlier, ok := x.lines[c.ID]; ok {
+		x.add(number, -1, text, duplicate(c.ID, earlier, r))
+		return
+	}
+	e.id = c.ID
+	x.lines[c.ID] = number
+	x.d.entries = append(x.d.entries, e)
+	x.countInput(c)
+	for _, message := range checkSlices(c, x.opt.Slices) {
+		x.add(number, -1, text, message)
+	}
+	if x.opt.Visit != nil {
+		for _, message := range x.opt.Visit(c) {
+			x.add(number, -1, text, message)
+		}
+	}
+}
+
+func duplicate(id string, earlier int, r row) string {
+	if !r.hasID {
+		return fmt.Sprintf("the case equals that of line %d and neither has an id: remove it, or give it an id", earlier)
+	}
+	note := ""
+	if strings.Trim(id, "-0123456789") == "" {
+		note = fmt.Sprintf(" (%s and \"%s\" are one id)", short(id), short(id))
+	}
+	return fmt.Sprintf("duplicate id %q: line %d has it too%s", short(id), earlier, note)
+}
+
+// countInput notes cases with an input that an earlier case has.
+func (x *indexer) countInput(c *evidence.Case) {
+	var err error
+	if x.buf, err = evidence.AppendCanonical(x.buf[:0], c.Input); err != nil {
+		return // the digest of the case would have failed before
+	}
+	h := maphash.Bytes(x.seed, x.buf)
+	earlier, ok := x.inputs[h]
+	if !ok {
+		x.inputs[h] = c.Index
+		return
+	}
+	if x.repeated++; x.repeated == 1 {
+		x.firstRepeated, x.original = c.Index, earlier
+	}
+}
+
+// finish adds the problems of the file as a whole.
+func (x *indexer) finish() {
+	for _, name := range []string{"group_id", "time_order", "initial_state"} {
+		r := x.refused[name]
+		if r.cases == 0 {
+			continue
+		}
+		p := r.first
+		p.Message = fmt.Sprintf("%s is not supported yet: remove it", name)
+		if r.cases < x.rows {
+			p.Message = fmt.Sprintf("%d of %d cases have %s: all cases have it or none, and it is not supported yet", r.cases, x.rows, name)
+		}
+		x.problems.Add(p)
+	}
+	if x.d.Len() == 0 && len(x.problems) == 0 {
+		x.problems.Add(problem.Problem{File: x.d.path, Message: "the data set holds no case: want one JSON object a line, such as {\"id\": \"a\", \"input\": {\"question\": \"…\"}, \"expected\": {\"answer\": \"…\"}}"})
+	}
+}
+
+// notes says what is no problem but worth knowing.
+func (x *indexer) notes() []string {
+	var notes []string
+	for _, name := range slices.Sorted(maps.Keys(x.unknown)) {
+		note := fmt.Sprintf("field %q of %s is not read", short(name), cases(x.unknown[name]))
+		if near := problem.Nearest(name, knownFields); near != "" {
+			note += fmt.Sprintf(": is %q meant?", near)
+		}
+		notes = append(notes, note)
+	}
+	if x.withoutID > 0 {
+		notes = append(notes, fmt.Sprintf("%s no id (first: line %d): 16 digits of the digest stand in, and change whenever the case changes", have(x.withoutID), x.firstWithoutID))
+	}
+	if x.repeated > 0 {
+		notes = append(notes, fmt.Sprintf("%s the input of an earlier case, such as %q (line %d) that of %q (line %d): each is executed and counted by itself",
+			have(x.repeated), short(x.d.ID(x.firstRepeated)), x.d.Line(x.firstRepeated), short(x.d.ID(x.original)), x.d.Line(x.original)))
+	}
+	return notes
+}
+
+func cases(n int) string {
+	if n == 1 {
+		return "1 case"
+	}
+	return fmt.Sprintf("%d cases", n)
+}
+
+func have(n int) string {
+	if n == 1 {
+		return "1 case has"
+	}
+	return fmt.Sprintf("%d cases have", n)
+}
+
+// add records a problem of a line; offset is -1 when the whole line is meant.
+func (x *indexer) add(line, offset int, text []byte, message string) {
+	if len(x.problems) >= maxProblems {
+		x.more++
+		return
+	}
+	x.problems.Add(x.problem(line, offset, text, message))
+}
+
+func (x *indexer) problem(line, offset int, text []byte, message string) problem.Problem {
+	p := problem.Problem{File: x.d.path, Line: line, Message: message}
+	if offset >= 0 {
+		p.Column = utf8.RuneCount(text[:min(offset, len(text))]) + 1
+	}
+	p.Source = strings.ToValidUTF8(strings.TrimRight(string(text[:min(len(text), maxSource)]), "\r\n"), "�")
+	return p
+}
+
+// short cuts a name for a message.
+func short(s string) string {
+	if len(s) <= 80 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:80], "") + "…"
+}

@@ -1,0 +1,235 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// shown is how many runs an error lists.
+const shown = 5
+
+// Resolve opens the run that a name stands for: an id, a unique start of one
+// with or without run_, a unique end of one, latest, latest~N (the Nth before
+// it), the directory of a bundle, its run.json, or a zip of it. Ids are matched
+// in either case.
+func (s *Store) Resolve(name string) (*Run, error) {
+	_, latest := parseLatest(name)
+	if !latest && !s.has(name) && isPath(name) {
+		return openPath(name)
+	}
+	id, err := s.storedID(name)
+	if err != nil {
+		return nil, err
+	}
+	return s.openStored(id)
+}
+
+// has reports whether a name is the whole id of a stored run: a place of the
+// same name has to be written with a separator.
+func (s *Store) has(name string) bool {
+	if !validID(name) {
+		return false
+	}
+	_, err := os.Stat(s.runDir(name))
+	return err == nil
+}
+
+// openStored opens a run of the store.
+func (s *Store) openStored(id string) (*Run, error) {
+	dir := s.runDir(id)
+	r, err := openRun(dirSource(dir), dir)
+	if err != nil {
+		return nil, err
+	}
+	if r.Manifest.ID != id {
+		r.Close()
+		return nil, fmt.Errorf("%s is the directory of another run, %s: give it its name back", dir, r.Manifest.ID)
+	}
+	return r, nil
+}
+
+// isPath reports whether a name can only be meant as a place: it has a
+// separator, is that of a zip, or a bundle lies there.
+func isPath(name string) bool {
+	if strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) || name == "." || name == ".." {
+		return true
+	}
+	if strings.HasSuffix(strings.ToLower(name), ".zip") {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(name, manifestFile))
+	return name != "" && err == nil
+}
+
+// openPath opens a bundle.
+func openPath(path string) (*Run, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no bundle lies at %s", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the bundle: %w", err)
+	}
+	if info.IsDir() {
+		return openDir(path)
+	}
+	if filepath.Base(path) == manifestFile {
+		return openDir(filepath.Dir(path))
+	}
+	if zipped, err := isZip(path, info); err != nil {
+		return nil, fmt.Errorf("open the bundle: %w", err)
+	} else if !zipped {
+		return nil, fmt.Errorf("%s is neither a zip nor the directory of a bundle", path)
+	}
+	z, err := openZip(path)
+	if err != nil {
+		return nil, err
+	}
+	return openRun(z, "")
+}
+
+func openDir(dir string) (*Run, error) {
+	r, err := openRun(dirSource(dir), dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds no %s, so it is no bundle", dir, manifestFile)
+	}
+	return r, err
+}
+
+// isZip looks at the content, not at the name.
+func isZip(path string, info fs.FileInfo) (bool, error) {
+	if !info.Mode().IsRegular() {
+		return false, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	var magic [4]byte
+	n, _ := f.Read(magic[:])
+	return n == 4 && (string(magic[:]) == "PK\x03\x04" || string(magic[:]) == "PK\x05\x06"), nil
+}
+
+// unknownError says that no run of the store has a name.
+type unknownError struct {
+	name  string
+	dir   string
+	known []string // newest first, at most shown
+}
+
+func (e *unknownError) Error() string {
+	if len(e.known) == 0 {
+		return fmt.Sprintf("no run is named %q: %s holds none yet", e.name, e.dir)
+	}
+	return fmt.Sprintf("no run is named %q; the newest in %s:%s\nA name is an id, its start or end, latest, latest~1, or the path of a bundle",
+		e.name, e.dir, lines(e.known))
+}
+
+func lines(ids []string) string { return "\n  " + strings.Join(ids, "\n  ") }
+
+// storedID returns the id of the run in the store that a name stands for.
+func (s *Store) storedID(name string) (string, error) {
+	ids, err := s.ids()
+	if err != nil {
+		return "", err
+	}
+	if back, ok := parseLatest(name); ok {
+		if back < len(ids) {
+			return ids[back], nil
+		}
+		if len(ids) == 0 {
+			return "", fmt.Errorf("%s holds no run yet", s.dir)
+		}
+		return "", fmt.Errorf("%s holds %d runs, so there is no %s", s.dir, len(ids), name)
+	}
+	matches := match(ids, name)
+	switch {
+	case len(matches) == 1:
+		return matches[0], nil
+	case len(matches) > 1:
+		what := ""
+		if len(matches) > shown {
+			what = fmt.Sprintf("\n  and %d older ones", len(matches)-shown)
+			matches = matches[:shown]
+		}
+		return "", fmt.Errorf("%q stands for more than one run, give more of the id:%s%s", name, lines(matches), what)
+	}
+	return "", &unknownError{name: name, dir: s.dir, known: ids[:min(shown, len(ids))]}
+}
+
+// match returns the ids that begin or end with what a name says.
+func match(ids []string, name string) []string {
+	digits := strings.ToUpper(name)
+	digits, prefixed := strings.CutPrefix(digits, strings.ToUpper(idPrefix))
+	if digits == "" || !isCrockford(digits) {
+		return nil
+	}
+	var all []string
+	for _, id := range ids {
+		ulid := id[len(idPrefix):]
+		if strings.HasPrefix(ulid, digits) || !prefixed && strings.HasSuffix(ulid, digits) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// parseLatest reads latest and latest~N.
+func parseLatest(name string) (back int, ok bool) {
+	rest, ok := strings.CutPrefix(strings.ToLower(name), "latest")
+	if !ok || rest == "" {
+		return 0, ok
+	}
+	number, ok := strings.CutPrefix(rest, "~")
+	back, err := strconv.Atoi(number)
+	return back, ok && err == nil && back >= 0 && number[0] != '+' && number[0] != '-'
+}
+
+// ids returns the ids of the runs, newest first. What else lies among them is
+// passed over.
+func (s *Store) ids() ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(s.dir, runsDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the runs: %w", err)
+	}
+	var ids []string
+	for _, e := range entries {
+		if validID(e.Name()) {
+			ids = append(ids, e.Name())
+		}
+	}
+	slices.Sort(ids)
+	slices.Reverse(ids)
+	return ids, nil
+}
+
+// List returns the newest runs, at most limit of them, or all for 0. It reads
+// their manifests only; those that cannot be read are returned as errors.
+func (s *Store) List(limit int) (runs []*Run, damaged []error, err error) {
+	ids, err := s.ids()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, id := range ids {
+		if limit > 0 && len(runs) == limit {
+			break
+		}
+		r, err := s.openStored(id)
+		if err != nil {
+			damaged = append(damaged, err)
+			continue
+		}
+		runs = append(runs, r)
+	}
+	return runs, damaged, nil
+}

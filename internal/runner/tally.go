@@ -1,0 +1,136 @@
+package runner
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+)
+
+// deadAfter is how many cases, at the least, must have failed before an
+// endpoint is called dead.
+const deadAfter = 8
+
+// Progress says how far a run has come.
+type Progress struct {
+	Total    int // cases of the suite
+	Skipped  int // finished by an earlier run, as far as they were met
+	Finished int // by this run
+	OK       int // of Finished, those with an output
+	Elapsed  time.Duration
+}
+
+// Rate returns the cases finished per second, or 0 when no time has passed.
+func (p Progress) Rate() float64 {
+	if p.Elapsed <= 0 {
+		return 0
+	}
+	return float64(p.Finished) / p.Elapsed.Seconds()
+}
+
+// Left estimates the time until the run ends, or returns -1 when nothing is
+// known yet.
+func (p Progress) Left() time.Duration {
+	if p.Finished == 0 {
+		return -1
+	}
+	left := float64(p.Total-p.Skipped-p.Finished) / float64(p.Finished)
+	return time.Duration(left * float64(p.Elapsed))
+}
+
+// Summary says how the cases of a run ended.
+type Summary struct {
+	Total    int       // cases of the suite
+	Skipped  int       // finished by an earlier run
+	Finished int       // by this run
+	OK       int       // of Finished, those with an output
+	Cached   int       // of Finished, those that were not called for
+	Problems []Problem // the others of Finished, the most frequent first
+}
+
+// Problem counts the executions that failed in one way.
+type Problem struct {
+	Kind       evidence.ErrorKind
+	HTTPStatus int // 0 when there was no answer
+	Count      int
+	CaseID     string                  // the first such case in data set order
+	First      evidence.ExecutionError // that case's error
+}
+
+// DeadError says that an endpoint is dead: the first cases that finished all
+// ended without a connection or with 401, 403 or 404.
+type DeadError struct {
+	Cases  int    // how many
+	CaseID string // the first in data set order
+	First  evidence.ExecutionError
+}
+
+// Error names the first cause.
+func (e *DeadError) Error() string {
+	return fmt.Sprintf("no answer to any of the first %d cases, so the rest was not tried; case %q: %s", e.Cases, e.CaseID, e.First.Message)
+}
+
+// tally counts finished cases.
+type tally struct {
+	total, skipped, finished, ok, cached int
+	problems                             []placedProblem
+}
+
+type placedProblem struct {
+	Problem
+	place int // of the first case
+}
+
+func (t *tally) add(place int, caseID string, e *evidence.Execution) {
+	t.finished++
+	if e.FromCache {
+		t.cached++
+	}
+	if e.Error == nil {
+		t.ok++
+		return
+	}
+	at := slices.IndexFunc(t.problems, func(p placedProblem) bool { return p.Kind == e.Error.Kind && p.HTTPStatus == e.Error.HTTPStatus })
+	if at < 0 {
+		at = len(t.problems)
+		t.problems = append(t.problems, placedProblem{Problem{Kind: e.Error.Kind, HTTPStatus: e.Error.HTTPStatus}, t.total})
+	}
+	p := &t.problems[at]
+	if p.Count++; place < p.place {
+		p.place, p.CaseID, p.First = place, caseID, *e.Error
+	}
+}
+
+// dead returns a DeadError when exactly n cases are finished and all of them
+// are signs of a dead endpoint.
+func (t *tally) dead(n int) *DeadError {
+	if t.finished != n || t.ok > 0 || slices.ContainsFunc(t.problems, func(p placedProblem) bool { return !p.isDead() }) {
+		return nil
+	}
+	first := slices.MinFunc(t.problems, func(a, b placedProblem) int { return cmp.Compare(a.place, b.place) })
+	return &DeadError{Cases: n, CaseID: first.CaseID, First: first.First}
+}
+
+func (p *Problem) isDead() bool {
+	switch p.Kind {
+	case evidence.ErrConnection:
+		return true
+	case evidence.ErrStatus:
+		return p.HTTPStatus == http.StatusUnauthorized || p.HTTPStatus == http.StatusForbidden || p.HTTPStatus == http.StatusNotFound
+	}
+	return false
+}
+
+func (t *tally) summary() Summary {
+	s := Summary{Total: t.total, Skipped: t.skipped, Finished: t.finished, OK: t.ok, Cached: t.cached}
+	slices.SortFunc(t.problems, func(a, b placedProblem) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.place, b.place))
+	})
+	for _, p := range t.problems {
+		s.Problems = append(s.Problems, p.Problem)
+	}
+	return s
+}

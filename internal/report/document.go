@@ -15,10 +15,10 @@ const DocumentSchema = "oloproof/document/v1"
 
 // Document is gate.json and --json.
 type Document struct {
-	Schema   string               `json:"schema"`
+	Schema   string               `json:"schema" jsonschema:"enum=oloproof/document/v1"`
 	Tool     evidence.Tool        `json:"tool"`
 	Run      Run                  `json:"run"`
-	Gate     *Gate                `json:"gate"` // null when no policy decided
+	Gate     *Gate                `json:"gate" jsonschema:"nullable"` // null when no policy decided
 	Policies []Policy             `json:"policies"`
 	Metrics  []Metric             `json:"metrics"`
 	Slices   []Slice              `json:"slices"`
@@ -53,7 +53,7 @@ type Ref struct {
 
 // Gate is what the states come to.
 type Gate struct {
-	Action   string   `json:"action"`
+	Action   string   `json:"action" jsonschema:"enum=ALLOW,enum=WARN,enum=BLOCK"`
 	ExitCode int      `json:"exit_code"`
 	Reasons  []string `json:"reasons"`
 	Meaning  string   `json:"meaning"` // one sentence for people
@@ -61,7 +61,7 @@ type Gate struct {
 
 // Policy is one policy with its decisions.
 type Policy struct {
-	Role      string     `json:"role"` // only, base or proposed
+	Role      string     `json:"role" jsonschema:"enum=only,enum=base,enum=proposed"` // only, base or proposed
 	Path      string     `json:"path"`
 	Digest    string     `json:"digest"`
 	Gate      Gate       `json:"gate"`
@@ -73,28 +73,28 @@ type Decision struct {
 	Rule        string        `json:"rule"`
 	Metric      string        `json:"metric"`
 	Kind        string        `json:"kind"`
-	Comparison  *string       `json:"comparison"` // null for a run rule
-	Slice       *string       `json:"slice"`
-	State       string        `json:"state"`
+	Comparison  *string       `json:"comparison" jsonschema:"nullable"` // null for a run rule
+	Slice       *string       `json:"slice" jsonschema:"nullable"`
+	State       string        `json:"state" jsonschema:"enum=PASS,enum=FAIL,enum=INSUFFICIENT_EVIDENCE,enum=MANUAL_REVIEW"`
 	Reasons     []string      `json:"reasons"`
-	Direction   string        `json:"direction,omitzero"` // min or max
+	Direction   string        `json:"direction,omitzero" jsonschema:"enum=min,enum=max"` // min or max
 	Threshold   *float64      `json:"threshold,omitzero"`
 	MaxFailures *int          `json:"max_failures,omitzero"`
 	Failures    *int          `json:"failures,omitzero"`
 	Margin      *float64      `json:"margin,omitzero"`
 	Requires    string        `json:"requires"` // the condition in words, such as "at least 70.0%"
-	Estimate    *float64      `json:"estimate"`
-	Interval    *Interval     `json:"interval"`
+	Estimate    *float64      `json:"estimate" jsonschema:"nullable"`
+	Interval    *Interval     `json:"interval" jsonschema:"nullable"`
 	Cases       measure.Cases `json:"cases"`
 	Display     Display       `json:"display"`
-	Planning    *Planning     `json:"planning"`
+	Planning    *Planning     `json:"planning" jsonschema:"nullable"`
 	Line        int           `json:"line,omitzero"` // of the rule in the policy file
 }
 
 // Interval is an interval with raw doubles; null is "no bound".
 type Interval struct {
-	Lower  *float64 `json:"lower"`
-	Upper  *float64 `json:"upper"`
+	Lower  *float64 `json:"lower" jsonschema:"nullable"`
+	Upper  *float64 `json:"upper" jsonschema:"nullable"`
 	Level  float64  `json:"level"`
 	Method string   `json:"method"`
 }
@@ -108,9 +108,9 @@ type Display struct {
 
 // Planning is a planning line.
 type Planning struct {
-	Total       *int     `json:"total"`
-	More        *int     `json:"more"`
-	Discordance *float64 `json:"discordance"`
+	Total       *int     `json:"total" jsonschema:"nullable"`
+	More        *int     `json:"more" jsonschema:"nullable"`
+	Discordance *float64 `json:"discordance" jsonschema:"nullable"`
 	Reason      string   `json:"reason,omitzero"`
 	Line        string   `json:"line"` // about 753 more cases would decide it, …
 }
@@ -119,8 +119,8 @@ type Planning struct {
 type Metric struct {
 	ID         string                `json:"id"`
 	Kind       evidence.Kind         `json:"kind"`
-	Estimate   *float64              `json:"estimate"`
-	Interval   *Interval             `json:"interval"`
+	Estimate   *float64              `json:"estimate" jsonschema:"nullable"`
+	Interval   *Interval             `json:"interval" jsonschema:"nullable"`
 	Cases      measure.Cases         `json:"cases"`
 	Failures   int                   `json:"failures"` // observed failures of a rate; 0 for other kinds
 	Range      [2]float64            `json:"range"`
@@ -135,11 +135,11 @@ type Slice struct {
 	Name     string        `json:"name"`
 	Value    string        `json:"value"`
 	Metric   string        `json:"metric"`
-	Estimate *float64      `json:"estimate"`
-	Interval *Interval     `json:"interval"` // null below min_slice_support
+	Estimate *float64      `json:"estimate" jsonschema:"nullable"`
+	Interval *Interval     `json:"interval" jsonschema:"nullable"` // null below min_slice_support
 	Cases    measure.Cases `json:"cases"`
 	Support  int           `json:"support"`
-	PValue   *float64      `json:"p_value"`
+	PValue   *float64      `json:"p_value" jsonschema:"nullable"`
 	Marked   bool          `json:"marked"`
 	Display  Display       `json:"display"`
 }

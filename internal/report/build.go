@@ -3,8 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -31,7 +29,7 @@ type Input struct {
 	// ExitCode is the process's exit code where it is not the gate's: 2 when no
 	// case was answered, 130 or 143 when the run was interrupted.
 	ExitCode *int
-	Problems []CaseProblem // see CountProblems
+	Problems []CaseProblem // see ProblemTally
 	Notes    []string      // those of the manifest included
 }
 
@@ -288,46 +286,6 @@ func StateWord(state string) string {
 		return "a person decides"
 	}
 	return "unknown"
-}
-
-// mostCaseIDs is the most ids that a [CaseProblem] names.
-const mostCaseIDs = 10
-
-// CountProblems groups the cases that errored or did not finish by what went
-// wrong, the most frequent first; the order of the cases is that of the run.
-func CountProblems(outcomes iter.Seq[evidence.Outcome]) []CaseProblem {
-	type key struct {
-		kind   string
-		status int
-	}
-	groups := map[key]*CaseProblem{}
-	for o := range outcomes {
-		if o.Status == evidence.StatusOK {
-			continue
-		}
-		kind := string(o.ErrorKind)
-		if o.Status == evidence.StatusNotRun {
-			kind = evidence.ReasonNotRun
-		}
-		k := key{cmp.Or(kind, strings.ToLower(string(o.Status))), o.HTTPStatus}
-		g := groups[k]
-		if g == nil {
-			g = &CaseProblem{Kind: k.kind, Status: k.status}
-			groups[k] = g
-		}
-		g.Count++
-		if len(g.CaseIDs) < mostCaseIDs {
-			g.CaseIDs = append(g.CaseIDs, o.ID)
-		}
-	}
-	out := make([]CaseProblem, 0, len(groups))
-	for g := range maps.Values(groups) {
-		out = append(out, *g)
-	}
-	slices.SortFunc(out, func(a, b CaseProblem) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Status, b.Status))
-	})
-	return out
 }
 
 func nonNil[T any](list []T) []T {

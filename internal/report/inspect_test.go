@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 )
@@ -222,7 +222,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-func TestCountProblems(t *testing.T) {
+func TestProblemTally(t *testing.T) {
 	var all []evidence.Outcome
 	for i := range 12 {
 		all = append(all, evidence.Outcome{ID: fmt.Sprintf("a%d", i), Status: evidence.StatusError, ErrorKind: evidence.ErrStatus, HTTPStatus: 503})
@@ -240,7 +240,17 @@ func TestCountProblems(t *testing.T) {
 		{"not_run", 0, 1, []string{"d"}},
 		{"timeout", 0, 1, []string{"c"}},
 	}
-	if diff := cmp.Diff(want, CountProblems(slices.Values(all))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	rapid.Check(t, func(t *rapid.T) { // in whatever order cases finish
+		indexes := make([]int, len(all))
+		for i := range indexes {
+			indexes[i] = i
+		}
+		var tally ProblemTally
+		for _, i := range rapid.Permutation(indexes).Draw(t, "order") {
+			tally.Add(i, &all[i])
+		}
+		if diff := cmp.Diff(want, tally.Problems()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
 }

@@ -172,11 +172,11 @@ func TestJSONRoundTrip(t *testing.T) {
 
 func TestReadJSONRefuses(t *testing.T) {
 	for in, want := range map[string]string{
-		``:   "read document: ",
-		`{`:  "read document: ",
-		`[]`: "read document: ",
-		`{}`: "read document: no schema, so it is no document of this tool",
-		`{"schema":"oloproof/document/v2"}`:                    `read document: schema "oloproof/document/v2", this version of the tool reads "oloproof/document/v1"`,
+		``:                                  "read document: ",
+		`{`:                                 "read document: ",
+		`[]`:                                "read document: ",
+		`{}`:                                "read document: no schema, so it is no document of this tool",
+		`{"schema":"oloproof/document/v2"}`: `read document: schema "oloproof/document/v2", this version of the tool reads "oloproof/document/v1"`,
 		`{"schema":"oloproof/document/v1","metrics":"x"}`:      "read document: ",
 		`{"schema":"oloproof/document/v1","schema":"x"}`:       "read document: ",
 		`{"schema":"oloproof/document/v1","notes":["\ud800"]}`: "read document: ",

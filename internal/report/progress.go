@@ -43,12 +43,12 @@ type Progress struct {
 
 	mu        sync.Mutex
 	started   time.Time
-	done      int // cases, those of an earlier session included
+	skipped   int
+	finished  int
 	failed    int
-	base      int // done when this session began
-	based     bool
 	shown     bool // a line stands on the terminal
 	last      string
+	open      bool // other output has not ended its line
 	intervals string
 	measured  time.Time
 }
@@ -81,20 +81,13 @@ func (p *Progress) run(tick <-chan time.Time) {
 	}
 }
 
-// Begin says how many cases were finished before this session, as when a run
-// is resumed: they are done, but do not count for the rate.
-func (p *Progress) Begin(done, failed int) {
+// Update says how far the run is: cases that an earlier session finished, those
+// that this one finished, and how many of the latter have no answer. Only the
+// latter count for the rate.
+func (p *Progress) Update(skipped, finished, failed int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.done, p.failed, p.base, p.based = done, failed, done, true
-}
-
-// Update says how many cases are finished by now, and how many of them have no
-// answer.
-func (p *Progress) Update(done, failed int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.done, p.failed = max(p.done, done), max(p.failed, failed)
+	p.skipped, p.finished, p.failed = skipped, finished, failed
 }
 
 // Write writes other output, such as a warning, above the progress line.
@@ -103,7 +96,10 @@ func (p *Progress) Write(b []byte) (int, error) {
 	defer p.mu.Unlock()
 	p.clear()
 	n, err := p.w.Write(b)
-	if p.opt.Terminal && p.last != "" && err == nil && strings.HasSuffix(string(b), "\n") {
+	if len(b) > 0 {
+		p.open = b[len(b)-1] != '\n'
+	}
+	if p.last != "" && !p.open && err == nil {
 		p.draw(p.last)
 	}
 	return n, err
@@ -130,6 +126,9 @@ func (p *Progress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	line := p.line(p.opt.Now())
+	if p.open {
+		return // not into the middle of a line
+	}
 	if !p.opt.Terminal {
 		_, _ = io.WriteString(p.w, line+"\n") // trouble with standard error is no reason to end a run
 		return
@@ -176,12 +175,13 @@ func (p *Progress) clear() {
 
 // line is done/total, failures, rate, time left and what is known so far.
 func (p *Progress) line(now time.Time) string {
-	parts := []string{fmt.Sprintf("%d/%d cases", p.done, p.opt.Total), fmt.Sprintf("%d failed", p.failed)}
+	done := p.skipped + p.finished
+	parts := []string{fmt.Sprintf("%d/%d cases", done, p.opt.Total), fmt.Sprintf("%d failed", p.failed)}
 	elapsed := now.Sub(p.started).Seconds()
-	if n := p.done - p.base; n > 0 && elapsed > 0 {
-		rate := float64(n) / elapsed
+	if p.finished > 0 && elapsed > 0 {
+		rate := float64(p.finished) / elapsed
 		parts = append(parts, fmt.Sprintf("%.3g/s", rate))
-		if left := p.opt.Total - p.done; left > 0 {
+		if left := p.opt.Total - done; left > 0 {
 			parts = append(parts, timeLeft(float64(left)/rate))
 		}
 	}

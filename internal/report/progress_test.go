@@ -79,7 +79,7 @@ func TestProgressPlain(t *testing.T) {
 	p := NewProgress(s, ProgressOptions{Total: 1000, Now: c.Now, Tick: tick, Intervals: func() string { return "answer_correct 73.1% [70.2%, 75.9%]" }})
 	step := func(d time.Duration, done, failed int) {
 		c.advance(d)
-		p.Update(done, failed)
+		p.Update(0, done, failed)
 		tick <- c.Now()
 		<-s.writes
 	}
@@ -102,7 +102,7 @@ func TestProgressSaysNothingOfAShortRun(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		s := newScreen()
 		p := NewProgress(s, ProgressOptions{Total: 3, Terminal: terminal, Now: time.Now, Tick: make(chan time.Time)})
-		p.Update(3, 0)
+		p.Update(0, 3, 0)
 		p.Stop()
 		p.Stop()
 		if got := s.text(); got != "" {
@@ -115,7 +115,7 @@ func TestProgressTerminal(t *testing.T) {
 	s, c, tick := newScreen(), &clock{now: time.Unix(0, 0)}, make(chan time.Time)
 	p := NewProgress(s, ProgressOptions{Total: 100, Terminal: true, Now: c.Now, Tick: tick, Width: func() int { return 20 }})
 	c.advance(time.Second)
-	p.Update(7, 0)
+	p.Update(0, 7, 0)
 	tick <- c.Now()
 	<-s.writes
 	if diff := cmp.Diff([]string{"7/100 cases · 0 fa…"}, s.lines()); diff != "" {
@@ -125,12 +125,18 @@ func TestProgressTerminal(t *testing.T) {
 	if diff := cmp.Diff([]string{"warning: something", "7/100 cases · 0 fa…"}, s.lines()); diff != "" {
 		t.Errorf("other output (-want +got):\n%s", diff)
 	}
+	fmt.Fprint(p, "half a ")
+	tick <- c.Now() // waits for nobody: nothing may be written into the line
+	fmt.Fprintln(p, "line")
+	if diff := cmp.Diff([]string{"warning: something", "half a line", "7/100 cases · 0 fa…"}, s.lines()); diff != "" {
+		t.Errorf("a line in two writes (-want +got):\n%s", diff)
+	}
 	p.Stop()
-	if diff := cmp.Diff([]string{"warning: something", ""}, s.lines()); diff != "" {
+	if diff := cmp.Diff([]string{"warning: something", "half a line", ""}, s.lines()); diff != "" {
 		t.Errorf("at the end (-want +got):\n%s", diff)
 	}
 	fmt.Fprintln(p, "later")
-	if diff := cmp.Diff([]string{"warning: something", "later", ""}, s.lines()); diff != "" {
+	if diff := cmp.Diff([]string{"warning: something", "half a line", "later", ""}, s.lines()); diff != "" {
 		t.Errorf("after the end (-want +got):\n%s", diff)
 	}
 }
@@ -139,9 +145,8 @@ func TestProgressTerminal(t *testing.T) {
 func TestProgressOfAResumedRun(t *testing.T) {
 	s, c, tick := newScreen(), &clock{now: time.Unix(0, 0)}, make(chan time.Time)
 	p := NewProgress(s, ProgressOptions{Total: 1000, Now: c.Now, Tick: tick})
-	p.Begin(900, 2)
 	c.advance(10 * time.Second)
-	p.Update(950, 2)
+	p.Update(900, 50, 2)
 	tick <- c.Now()
 	<-s.writes
 	p.Stop()
@@ -163,7 +168,7 @@ func TestProgressIsSafeForConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for i := range 100 {
 				measuring.Lock()
-				p.Update(w*100+i, 0)
+				p.Update(0, w*100+i, 0)
 				measuring.Unlock()
 				if i%10 == 0 {
 					c.advance(time.Second)

@@ -66,7 +66,10 @@ func needWords(r decide.Reach) string {
 
 func passWords(r decide.Reach) string {
 	if r.PassFrom != nil {
-		if *r.PassFrom == r.Cases {
+		switch *r.PassFrom {
+		case 0:
+			return "whatever the " + count(r.Cases, "case") + " give"
+		case r.Cases:
 			return fmt.Sprintf("only at %d of %d", r.Cases, r.Cases)
 		}
 		return fmt.Sprintf("at %d or more of %d", *r.PassFrom, r.Cases)

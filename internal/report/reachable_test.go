@@ -33,6 +33,7 @@ func TestReach(t *testing.T) {
 		{Rule: floor("ranking", 0.8), Kind: evidence.Mean, Cases: 15, Best: ptr(0.83749)},
 		{Rule: ceiling("fast", 2000), Kind: evidence.Quantile, Cases: 15, NeverPass: true, Needs: 72},
 		{Rule: floor("unlabelled", 0.8), Kind: evidence.Rate},
+		{Rule: count, Kind: evidence.Rate, Cases: 15, PassFrom: ptr(0), NeverFail: true},
 		{Rule: review, Kind: evidence.Rate, Cases: 15, NeverPass: true, NeverFail: true},
 	}
 	var b bytes.Buffer
@@ -50,6 +51,7 @@ all can never PASS with 1 labelled case (2.5% at best): no number of cases is en
 ranking can PASS with 15 cases (0.837 at best)
 fast can never PASS with 15 cases: it needs 72
 unlabelled can decide nothing: no case carries what m needs
+citations-valid passes whatever the 15 cases give and can never FAIL
 by-hand is always MANUAL_REVIEW: the policy asks for a person
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {

@@ -2,6 +2,14 @@
 // it against the metrics of a suite. It decides nothing.
 package policy
 
+import (
+	"strings"
+
+	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/strictyaml"
+	"github.com/oloproof/oloproof-go/policies"
+)
+
 // State is the state of a rule.
 type State string
 
@@ -43,8 +51,12 @@ type Policy struct {
 	DifferenceMethod  string  // "" is bounded_paired_difference@1
 	MinPairedShare    float64 // in [0,1]; 0.9
 	RequireSuiteRole  string  // "" or release
+	SuiteChanges      string  // SuiteChangesReview, the default, or SuiteChangesAllow
+	ReviewLabel       string  // label that releases a change of the suite
 	Rules             []Rule
 	Families          []Family
+	// KeyPos holds the position {line, column} of each key's value, by key.
+	KeyPos map[string][2]int
 
 	// Kept for rules on judged metrics and clustered suites; no rule reads them yet.
 	AllowApproximateMethods    bool
@@ -79,4 +91,65 @@ type Family struct {
 	ID         string
 	Correction string // holm
 	Rules      []string
+
+	// KeyPos holds the position {line, column} of each key's value, by key.
+	KeyPos map[string][2]int
+}
+
+// Load reads the policy at path, or the one of this program that
+// builtin:NAME names. The error is a [problem.List] of every problem found.
+func Load(path string) (*Policy, error) {
+	if name, ok := strings.CutPrefix(path, "builtin:"); ok {
+		return loadBuiltin(path, name)
+	}
+	data, err := strictyaml.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data)
+}
+
+func loadBuiltin(path, name string) (*Policy, error) {
+	data, err := policies.FS.ReadFile(name + ".yaml")
+	if err != nil {
+		message := "there is no policy " + path
+		if near := problem.Nearest(name, policies.Names()); near != "" {
+			message += ", did you mean builtin:" + near + "?"
+		}
+		return nil, problem.Errorf("%s (there are: builtin:%s)", message, strings.Join(policies.Names(), ", builtin:"))
+	}
+	return Parse(path, data)
+}
+
+// Parse reads data, the content of the policy at path. The error is a
+// [problem.List] of every problem found.
+func Parse(path string, data []byte) (*Policy, error) {
+	p := &Policy{Path: path, BlockOn: []State{Fail, InsufficientEvidence, ManualReview}}
+	f, err := strictyaml.Parse(path, data, p.table())
+	if err != nil {
+		return nil, err
+	}
+	p.Lines = f.Lines
+	p.check(f)
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
+	p.Digest = p.digest()
+	return p, nil
+}
+
+// RunRules returns the rules that look at one run, in the policy's order.
+func (p *Policy) RunRules() []Rule { return p.rules(false) }
+
+// ComparisonRules returns the rules that look at two runs, in the policy's order.
+func (p *Policy) ComparisonRules() []Rule { return p.rules(true) }
+
+func (p *Policy) rules(comparison bool) []Rule {
+	var some []Rule
+	for _, r := range p.Rules {
+		if r.Kind.Comparison() == comparison {
+			some = append(some, r)
+		}
+	}
+	return some
 }

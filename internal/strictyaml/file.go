@@ -30,7 +30,9 @@ import (
 const (
 	maxNodes    = 100_000
 	maxDepth    = 64
-	maxProblems = 50
+	maxProblems = 50   // shown
+	maxFound    = 1000 // kept; further ones are only counted
+	maxSource   = 300  // characters of a source line that are kept
 )
 
 // File is a file that was read, with the problems found in it so far.
@@ -40,6 +42,7 @@ type File struct {
 
 	src       source
 	problems  problem.List
+	unkept    int // problems found beyond maxFound
 	emptyHint string
 }
 
@@ -78,7 +81,7 @@ func (f *File) Err() error {
 	if !ok {
 		return nil
 	}
-	if more := len(sorted) - maxProblems; more > 0 {
+	if more := len(sorted) + f.unkept - maxProblems; more > 0 {
 		sorted = append(sorted[:maxProblems:maxProblems], problem.Problem{
 			File: f.Path, Message: fmt.Sprintf("%d more problems in this file are not shown", more),
 		})
@@ -87,9 +90,13 @@ func (f *File) Err() error {
 }
 
 func (f *File) problem(at Position, format string, args ...any) {
+	if len(f.problems) == maxFound {
+		f.unkept++
+		return
+	}
 	f.problems.Add(problem.Problem{
 		File: f.Path, Line: at.Line, Column: at.Column,
-		Message: printable(fmt.Sprintf(format, args...)), Source: printable(f.src.line(at.Line)),
+		Message: printable(fmt.Sprintf(format, args...)), Source: printable(cut(f.src.line(at.Line), maxSource)),
 	})
 }
 
@@ -225,8 +232,19 @@ func join(path, key string) string {
 const maxShown = 60
 
 func shorten(s string) string {
-	if utf8.RuneCountInString(s) > maxShown {
-		s = string([]rune(s)[:maxShown-1]) + "…"
+	if short := cut(s, maxShown-1); short != s {
+		return short + "…"
+	}
+	return s
+}
+
+// cut returns at most the first n characters of s.
+func cut(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
 	}
 	return s
 }

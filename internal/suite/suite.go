@@ -4,15 +4,17 @@
 package suite
 
 import (
+	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/strictyaml"
 )
 
 // Position is a place in the suite's file.
-type Position struct {
-	Line, Column int // 1-based
-}
+type Position = strictyaml.Position
 
 // Suite is what oloproof.yaml says.
 type Suite struct {
@@ -29,6 +31,8 @@ type Suite struct {
 	Quantiles       []Quantile
 	Slices          []string // such as metadata.topic
 	MinSliceSupport int      // at least 1; 30 by default
+	Cache           bool     // reuse the answers of earlier runs, as --reuse does
+	Notes           []string // keys that are accepted and have no effect
 }
 
 // Concurrency bounds calls in flight.
@@ -88,6 +92,7 @@ type Evaluator struct {
 	Type      string // contains, exact_match, regex, json_schema, hit_rate, recall, mrr, ndcg, citation_validity
 	Criterion string
 	Pos       Position
+	KeyPos    map[string]Position // of each key's value that is written
 
 	FailOnError bool // on_execution_error: fail
 
@@ -101,6 +106,8 @@ type Evaluator struct {
 	K                int            // retrieval metrics
 	ChunkUnit        bool           // relevance_unit: chunk
 	RequireCitations bool           // citation_validity
+
+	SchemaPath string // json_schema: the file that Schema comes from, as written, or ""
 }
 
 // Quantile is one entry of metrics of type quantile.
@@ -109,4 +116,45 @@ type Quantile struct {
 	Source   string  // latency_ms
 	Quantile float64 // in (0,1)
 	Pos      Position
+}
+
+// Load reads the suite at path. The error is a [problem.List] of every problem
+// found.
+func Load(path string) (*Suite, error) {
+	data, err := strictyaml.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data, strictyaml.ReadFile)
+}
+
+// Parse reads data, the content of the suite at path. readFile reads a JSON
+// Schema that an evaluator names. The error is a [problem.List] of every
+// problem found.
+func Parse(path string, data []byte, readFile func(path string) ([]byte, error)) (*Suite, error) {
+	s := &Suite{Path: path, Dir: filepath.Dir(path)}
+	var d draft
+	f, err := strictyaml.Parse(path, data, s.table(&d))
+	if err != nil {
+		return nil, err
+	}
+	s.Lines = f.Lines
+	s.check(f, &d, readFile)
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Problem returns a problem at a place of the suite's file, as an error.
+func (s *Suite) Problem(at Position, format string, args ...any) error {
+	return problem.List{s.problem(at, format, args...)}
+}
+
+func (s *Suite) problem(at Position, format string, args ...any) problem.Problem {
+	p := problem.Problem{File: s.Path, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...)}
+	if at.Line >= 1 && at.Line <= len(s.Lines) {
+		p.Source = s.Lines[at.Line-1]
+	}
+	return p
 }

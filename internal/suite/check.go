@@ -1,0 +1,230 @@
+package suite
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/strictyaml"
+)
+
+// check finds what is wrong across keys and fills in what depends on several.
+func (s *Suite) check(f *strictyaml.File, d *draft, readFile func(string) ([]byte, error)) {
+	if s.overHTTP() {
+		if s.System.Version == "" {
+			s.System.Version = d.httpVersion
+		}
+		if s.System.Version == "" {
+			f.Problem(s.System.Pos, "an HTTP system needs a declared version: add system.version, such as the release or commit that is deployed")
+		}
+		s.checkHeaders(f)
+	}
+	taken := map[string]string{}
+	claim := func(id, by string, at Position) {
+		if other, ok := taken[id]; ok && id != "" {
+			f.Problem(at, "%s makes a metric named %s, as %s does: give one of them another name", by, id, other)
+			return
+		}
+		taken[id] = by
+	}
+	for i := range s.Evaluators {
+		e := &s.Evaluators[i]
+		e.complete()
+		claim(e.Criterion, fmt.Sprintf("evaluators[%d]", i), e.at("criterion"))
+		s.checkArtifacts(f, e)
+		if e.SchemaPath != "" {
+			s.readSchema(f, e, readFile)
+		}
+	}
+	for i, q := range s.Quantiles {
+		claim(q.ID, fmt.Sprintf("metrics[%d]", i), q.Pos)
+	}
+}
+
+// overHTTP reports whether the system is called over HTTP.
+func (s *Suite) overHTTP() bool { return s.System.HTTP != nil }
+
+// at returns the place of a key's value, or of the evaluator.
+func (e *Evaluator) at(key string) Position {
+	if at, ok := e.KeyPos[key]; ok {
+		return at
+	}
+	return e.Pos
+}
+
+// checkArtifacts asks that the system record what an evaluator reads.
+func (s *Suite) checkArtifacts(f *strictyaml.File, e *Evaluator) {
+	if !s.overHTTP() {
+		return
+	}
+	for _, kind := range e.Needs() {
+		if !slices.ContainsFunc(s.System.HTTP.Artifacts, func(a ArtifactPath) bool { return a.Kind == kind }) {
+			f.Problem(e.Pos, "the evaluator %s reads %s, which the system does not record: say under system.http.artifacts where the response carries it, %s: PATH", e.Type, kind, kind)
+		}
+	}
+}
+
+func (s *Suite) checkHeaders(f *strictyaml.File) {
+	first := map[string]string{}
+	for _, h := range s.System.HTTP.Headers {
+		name := strings.ToLower(h.Name)
+		switch other, twice := first[name]; {
+		case twice:
+			f.Problem(h.Pos, "the headers %s and %s are the same: upper and lower case do not count", other, h.Name)
+		case slices.Contains([]string{"connection", "content-length", "transfer-encoding", "upgrade", "trailer", "te"}, name):
+			f.Problem(h.Pos, "the header %s belongs to the connection and cannot be set: remove it", h.Name)
+		}
+		first[name] = h.Name
+	}
+}
+
+// readSchema reads the JSON Schema that an evaluator names.
+func (s *Suite) readSchema(f *strictyaml.File, e *Evaluator, readFile func(string) ([]byte, error)) {
+	path := e.SchemaPath
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.Dir, path)
+	}
+	data, err := readFile(path)
+	if err != nil {
+		f.Problem(e.at("schema"), "the schema cannot be read: %s", strictyaml.Cause(err))
+		return
+	}
+	schema := evidence.Value(strings.TrimPrefix(string(data), "\ufeff"))
+	if err := schema.Compact(); err != nil {
+		f.Problem(e.at("schema"), "the schema %s is not valid JSON: %s", path, strictyaml.Cause(err))
+		return
+	}
+	if schema.Kind() != '{' {
+		f.Problem(e.at("schema"), "the schema %s is not a JSON object", path)
+		return
+	}
+	e.Schema = schema
+}
+
+// The functions below say what is wrong with a text, or "". KEY stands for the
+// path of the key.
+
+func oneLine(text string) string {
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return "KEY holds a line break or another control character: write it in one line"
+	}
+	return ""
+}
+
+func noNUL(text string) string {
+	if strings.ContainsRune(text, 0) {
+		return "KEY holds a zero byte"
+	}
+	return ""
+}
+
+func headerValue(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return r != '\t' && unicode.IsControl(r) }) {
+		return "KEY holds a line break or another control character, which no header may have"
+	}
+	return ""
+}
+
+// dottedPath checks a path such as choices.0.message.content.
+func dottedPath(path string) string {
+	if fault := oneLine(path); fault != "" {
+		return fault
+	}
+	if strings.HasPrefix(path, "$") {
+		return fmt.Sprintf("KEY is %q, a path begins with the first key: write %s", path, strings.TrimLeft(path, "$."))
+	}
+	if index := regexp.MustCompile(`\[([0-9]+)\]`); index.MatchString(path) {
+		return fmt.Sprintf("KEY is %q, list indexes are written with a dot: write %s", path, strings.TrimPrefix(index.ReplaceAllString(path, ".$1"), "."))
+	}
+	if slices.Contains(strings.Split(path, "."), "") {
+		return fmt.Sprintf("KEY is %q, which has an empty part: write keys with one dot between them, such as result.answer", path)
+	}
+	return ""
+}
+
+func checkSlice(name string) string {
+	switch {
+	case name == "relevant_position":
+		return "slice 'relevant_position' compares relevant positions with top_k, so it needs a staged system"
+	case name == "context_truncated":
+		return "slice 'context_truncated' compares the context with top_k, so it needs a staged system"
+	case regexp.MustCompile(slicePattern).MatchString(name):
+		return ""
+	case regexp.MustCompile(slicePattern).MatchString("metadata." + name):
+		return fmt.Sprintf("unknown slice %q, did you mean metadata.%s? A slice is metadata.KEY", name, name)
+	}
+	return fmt.Sprintf("unknown slice %q: a slice is metadata.KEY, with letters, digits, _, . and - in KEY", name)
+}
+
+// staticURL checks a URL as far as it can be before ${NAME} is known.
+func staticURL(text string) string {
+	if fault := references(text); fault != "" {
+		return fault
+	}
+	if strings.HasPrefix(text, "${") {
+		return ""
+	}
+	if fault := checkURL(placeholders(text)); fault != "" {
+		return fmt.Sprintf("KEY is %q, which %s", text, fault)
+	}
+	return ""
+}
+
+// checkURL says what is wrong with a URL and does not repeat it, since it may
+// hold a secret.
+func checkURL(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return "holds a space or a control character"
+	}
+	scheme, _, ok := strings.Cut(text, "://")
+	if !ok {
+		return "has no scheme: begin it with http:// or https://"
+	}
+	if s := strings.ToLower(scheme); s != "http" && s != "https" {
+		return "has a scheme that cannot be called: begin it with http:// or https://"
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return "is not a valid URL"
+	case u.Hostname() == "":
+		return "names no host"
+	case u.Port() != "" && !validPort(u.Port()):
+		return "has a port outside 1 to 65535"
+	}
+	return ""
+}
+
+func validPort(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && n >= 1 && n <= 65535
+}
+
+// readyAddress checks a URL or HOST:PORT.
+func readyAddress(text string) string {
+	if fault := references(text); fault != "" || strings.HasPrefix(text, "${") {
+		return fault
+	}
+	if fault := checkReady(placeholders(text)); fault != "" {
+		return fmt.Sprintf("KEY is %q, which %s", text, fault)
+	}
+	return ""
+}
+
+func checkReady(text string) string {
+	if strings.Contains(text, "://") {
+		return checkURL(text)
+	}
+	host, port, err := net.SplitHostPort(text)
+	if err != nil || host == "" || !validPort(port) {
+		return "is neither a URL nor HOST:PORT, such as 127.0.0.1:${PORT}"
+	}
+	return ""
+}

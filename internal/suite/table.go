@@ -1,0 +1,184 @@
+package suite
+
+import (
+	"time"
+
+	y "github.com/oloproof/oloproof-go/internal/strictyaml"
+)
+
+// Why a key of a suite is not taken.
+const (
+	notByThisTool = "not supported by this tool"
+	notYet        = "not supported yet"
+)
+
+// Patterns that mean the same in RE2 and in JSON Schema.
+const (
+	namePattern  = `^[A-Za-z_][A-Za-z0-9_]*$`
+	tokenPattern = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$" // RFC 9110 section 5.6.2
+	kindPattern  = `^[a-z][a-z0-9_]*(/v[1-9][0-9]*)?$`
+	slicePattern = `^metadata\.[A-Za-z0-9_][A-Za-z0-9_.-]*$`
+)
+
+// draft holds what only the checks of the whole suite need.
+type draft struct {
+	httpVersion string
+}
+
+// Key returns the table of a suite's keys, for its JSON Schema and reference.
+func Key() y.Type {
+	return new(Suite).table(new(draft))
+}
+
+// table binds every key of a suite.
+func (s *Suite) table(d *draft) y.Type {
+	ignored := func(note string) y.Type {
+		return y.Ignored(func(Position) { s.Notes = append(s.Notes, note) })
+	}
+	return y.Mapping(y.Table{
+		{Key: "version", Type: y.Const(1, "this is the only version of the format that there is"),
+			Doc: "Version of the format."},
+		{Key: "project", Type: y.String(y.Into(&s.Project)).Check(oneLine), Required: true,
+			Doc: "Name of the project, shown in reports."},
+		{Key: "dataset", Type: y.String(y.Into(&s.Dataset)).Want("the path of a JSONL file").Check(oneLine).At(y.Into(&s.DatasetPos)), Required: true,
+			Doc: "Path of the data set, a JSONL file with one case a line, relative to the suite."},
+		{Key: "suite_role", Type: y.Enum(y.Into(&s.Role), "development", "adversarial", "measurement", "release"), Null: true,
+			Doc: "What the suite is for. It is recorded; a policy may ask for release by require_suite_role."},
+		{Key: "system", Type: s.System.table(d), Required: true,
+			Doc: "The system under test."},
+		{Key: "concurrency", Type: s.Concurrency.table(),
+			Doc: "Bounds on calls in flight."},
+		{Key: "evaluators", Type: y.List(y.Into(&s.Evaluators), (*Evaluator).table).Min(1), Required: true,
+			Doc: "How answers are judged. Each evaluator becomes a metric with the name of its criterion."},
+		{Key: "metrics", Type: y.List(y.Into(&s.Quantiles), (*Quantile).table).Shown([]string{}),
+			Doc: "Metrics beyond those of the evaluators."},
+		{Key: "slices", Type: y.List(y.Into(&s.Slices), sliceName).Unique().Shown([]string{}),
+			Doc: "Groups of cases that are also reported on their own: metadata.KEY is one slice for each value of that key."},
+		{Key: "min_slice_support", Type: y.Int(y.Into(&s.MinSliceSupport)).Min(1).Default(30),
+			Doc: "Cases that a slice must have before it shows an interval."},
+		{Key: "cache", Type: y.Bool(y.Into(&s.Cache)).Default(false),
+			Doc: "Reuse answers of earlier runs of the same system, as --reuse does. A deployed endpoint is then not called again."},
+		{Key: "replicates", Type: y.Const(1, "repeated calls are "+notYet),
+			Doc: "Calls for each case."},
+		{Key: "pricing", Type: ignored("pricing has no effect: it prices the calls of judges, which are " + notYet), Doc: "Prices of judge models. Accepted and ignored, since judges are not supported yet."},
+		{Key: "egress", Type: ignored("egress has no effect: this tool sends nothing to a workspace"),
+			Doc: "Accepted and ignored."},
+		{Key: "export_key", Type: ignored("export_key has no effect: this tool keys no digest"),
+			Doc: "Accepted and ignored."},
+		y.Refused("budget", notYet+": a bound that is not kept would be worse than none"),
+		y.Refused("version_from", notYet),
+		y.Refused("predictive", notByThisTool),
+		y.Refused("adversarial", notByThisTool),
+		y.Refused("metamorphic", notByThisTool),
+	})
+}
+
+func (c *Concurrency) table() y.Type {
+	return y.Mapping(y.Table{
+		{Key: "system", Type: y.Int(y.Into(&c.System)).Min(1).Max(10_000).Default(8), Doc: "Calls of the system in flight."},
+		{Key: "judge", Type: y.Int(y.Into(&c.Judge)).Min(1).Max(10_000).Default(4), Doc: "Calls of a judge in flight."},
+	})
+}
+
+func (s *System) table(d *draft) y.Type {
+	http := &HTTP{}
+	start := &Start{}
+	return y.Mapping(y.Table{
+		{Key: "name", Type: y.String(y.Into(&s.Name)).Check(oneLine), Required: true,
+			Doc: "Name of the system, shown in reports."},
+		{Key: "version", Type: y.String(y.Into(&s.Version)).Check(oneLine), Null: true,
+			Doc: "Version of the deployed system. Part of its identity: change it with every deployment."},
+		{Key: "config", Type: y.JSON(y.Into(&s.Config)).Object(), Null: true,
+			Doc: "Free settings that belong to the system's identity, such as a model name."},
+		{Key: "http", Type: http.table(d).At(func(Position) { s.HTTP = http }), Required: true,
+			Doc: "A system that answers over HTTP. The input of a case is sent as the JSON body."},
+		{Key: "start", Type: start.table().At(func(at Position) { s.Start, start.Pos = start, at }), Null: true,
+			Doc: "A service to launch before the first case and to end after the last. Not launched with --url."},
+		y.Refused("records", "for systems that record by themselves: an HTTP system declares system.http.artifacts"),
+		y.Refused("timeout_s", "for systems that run as a program: an HTTP system has system.http.timeout_s"),
+		y.Refused("callable", notYet),
+		y.Refused("command", notYet),
+		y.Refused("rag", notYet),
+		y.Refused("recorded", notYet),
+		y.Refused("code_paths", notYet),
+		y.Refused("version_from", notYet),
+		y.Refused("held", notByThisTool),
+		y.Refused("per_step", notByThisTool),
+		y.Refused("simulated_user", notByThisTool),
+		y.Refused("environment", notByThisTool),
+	}).At(y.Into(&s.Pos))
+}
+
+func (h *HTTP) table(d *draft) *y.MapType {
+	return y.Mapping(y.Table{
+		{Key: "url", Type: y.String(y.Into(&h.URL)).Want("an http or https URL").Check(staticURL).At(y.Into(&h.URLPos)), Required: true,
+			Doc: "URL that is called for every case, http or https. ${NAME} is read from the environment; with system.start, ${PORT} is a free port. --url overrides it."},
+		{Key: "method", Type: y.Enum(y.Into(&h.Method), "POST", "GET", "PUT").Default("POST"),
+			Doc: "HTTP method."},
+		{Key: "headers", Type: y.Entries(y.Into(&h.Headers), tokenPattern, "a header name (letters, digits and hyphens)", headerTable),
+			Doc: "Request headers. ${NAME} in a value is read from the environment and never stored."},
+		{Key: "output_path", Type: y.String(y.Into(&h.OutputPath)).Want("a dotted path").Check(dottedPath), Null: true,
+			Doc: "Where the output stands in the response, as a dotted path; the whole body when absent."},
+		{Key: "artifacts", Type: y.Entries(y.Into(&h.Artifacts), kindPattern, "a kind such as retrieval/v1", artifactTable),
+			Doc: "Where the response carries evidence: the kind and its dotted path, list indexes allowed, or {path, optional}."},
+		{Key: "version", Type: y.String(y.Into(&d.httpVersion)).Check(oneLine), Null: true,
+			Doc: "Version of the deployed system, when system.version is absent."},
+		{Key: "timeout_s", Type: y.Seconds(y.Into(&h.Timeout)).Default(30),
+			Doc: "Deadline of one attempt in seconds, from the connection to the last byte."},
+		{Key: "max_body_bytes", Type: y.Int(func(n int) { h.MaxBody = int64(n) }).Min(1).Default(32 << 20),
+			Doc: "Largest response body that is read, in bytes; a larger one is an errored case."},
+		y.Refused("auth", notYet+`: send a header such as headers: {Authorization: "Bearer ${TOKEN}"}`),
+	})
+}
+
+func headerTable(name string, at Position, h *Header) y.Type {
+	h.Name, h.Pos = name, at
+	return y.String(y.Into(&h.Value)).Empty().Check(headerValue).Check(references)
+}
+
+func artifactTable(kind string, at Position, a *ArtifactPath) y.Type {
+	a.Kind, a.Pos = kind, at
+	path := func() *y.StringType { return y.String(y.Into(&a.Path)).Want("a dotted path").Check(dottedPath) }
+	return y.Either(path(), y.Mapping(y.Table{
+		{Key: "path", Type: path(), Required: true,
+			Doc: "Dotted path in the response, list indexes allowed."},
+		{Key: "optional", Type: y.Bool(y.Into(&a.Optional)).Default(false),
+			Doc: "Absent or null is a missing observation of that case rather than the end of the run."},
+	}))
+}
+
+func (t *Start) table() *y.MapType {
+	return y.Mapping(y.Table{
+		{Key: "command", Type: y.List(y.Into(&t.Command), func(word *string) y.Type {
+			return y.String(y.Into(word)).Empty().Check(noNUL).Check(references)
+		}).Min(1), Required: true,
+			Doc: "Program and arguments, no shell. ${OLOPROOF_BIN} is this program, ${PORT} a free port, other ${NAME} come from the environment."},
+		{Key: "ready", Type: y.String(y.Into(&t.Ready)).Want("a URL or HOST:PORT").Check(readyAddress), Required: true,
+			Doc: "URL or HOST:PORT that answers once the service is up."},
+		{Key: "timeout_s", Type: y.Seconds(func(d time.Duration) { t.Timeout = d }).Default(30),
+			Doc: "Seconds until ready must answer."},
+		{Key: "env", Type: y.Entries(y.Into(&t.Env), namePattern, "a variable name (letters, digits and underscores)", func(name string, at Position, h *Header) y.Type {
+			h.Name, h.Pos = name, at
+			return y.String(y.Into(&h.Value)).Empty().Check(noNUL).Check(references)
+		}), Doc: "Variables added to the environment of the service; ${NAME} as in command."},
+	})
+}
+
+func sliceName(into *string) y.Type {
+	return y.String(y.Into(into)).SchemaPattern(slicePattern).Check(checkSlice)
+}
+
+func (q *Quantile) table() y.Type {
+	return y.Variants("type", "metric", func(string) {}, y.Variant{
+		Name: "quantile", Doc: "A quantile of a measured quantity.",
+		Table: y.Table{
+			{Key: "id", Type: y.String(y.Into(&q.ID)).Check(oneLine), Required: true, Doc: "Name of the metric."},
+			{Key: "source", Type: y.Enum(y.Into(&q.Source), "latency_ms").Refuse(notYet, "input_tokens", "output_tokens", "cost_usd"), Required: true,
+				Doc: "What is measured: latency_ms is the time of the attempt that answered, in milliseconds."},
+			{Key: "quantile", Type: y.Number(y.Into(&q.Quantile)).Above(0).Below(1).Hint(y.AsShare), Required: true,
+				Doc: "Which quantile, such as 0.95."},
+		},
+	}).At(y.Into(&q.Pos)).
+		Refuse(notYet, "mean", "every_replicate").
+		Refuse(notByThisTool, "every_criterion", "ranking", "human_score", "human_preference", "human_difference", "cost_per_accepted")
+}

@@ -255,6 +255,16 @@ func shown(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
 }
 
+// PublicURL returns a URL as it may be shown: without userinfo, query and
+// fragment. What is no URL is not shown at all.
+func PublicURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return "(not a URL)"
+	}
+	return shown(u)
+}
+
 // start returns as much of b as an error can need.
 func start(b []byte) string { return string(b[:min(len(b), maxErrorBody)]) }
 

@@ -320,3 +320,17 @@ func TestReason(t *testing.T) {
 		t.Errorf("withoutUserinfo = %q, want %q", got, want)
 	}
 }
+
+func TestPublicURL(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://user:pw@h.example:8443/a%2Fb/c?key=1#x": "https://h.example:8443/a%2Fb/c",
+		"http://h":               "http://h",
+		"http://user:p w@h/\x00": "(not a URL)",
+		"user:s3cr3t":            "(not a URL)",
+		"":                       "(not a URL)",
+	} {
+		if got := httpsystem.PublicURL(in); got != want {
+			t.Errorf("PublicURL(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -123,7 +123,9 @@ func (p *Policy) checkFamilies(f *strictyaml.File) map[string]string {
 	var ids []string
 	for _, r := range p.Rules {
 		kind[r.ID] = r.Kind
-		ids = append(ids, r.ID)
+		if r.ID != "" && !slices.Contains(ids, r.ID) {
+			ids = append(ids, r.ID)
+		}
 	}
 	member := map[string]string{}
 	seen := map[string]bool{}

@@ -52,7 +52,7 @@ func (p *Policy) table() y.Type {
 			Doc: "Decide only suites with this suite_role."},
 		{Key: "suite_changes", Type: y.Enum(y.Into(&p.SuiteChanges), SuiteChangesReview, SuiteChangesAllow).Default(SuiteChangesReview),
 			Doc: "Whether a change that drops or edits cases or evaluators, and makes a rule less strict, needs a review."},
-		{Key: "review_label", Type: y.String(y.Into(&p.ReviewLabel)).Default(defaultReviewLabel),
+		{Key: "review_label", Type: y.Name(y.Into(&p.ReviewLabel)).Default(defaultReviewLabel),
 			Doc: "Label of a pull request that releases such a change."},
 		{Key: "require_validated_evaluators", Type: y.Bool(y.Into(&p.RequireValidatedEvaluators)).Default(true),
 			Doc: "Whether a judge must be measured before its metric decides. Kept; no rule here reads it yet."},
@@ -97,9 +97,9 @@ func states(into *[]State) *y.ListType {
 
 func (f *Family) table() y.Type {
 	return y.Mapping(y.Table{
-		{Key: "id", Type: y.String(y.Into(&f.ID)), Required: true, Doc: "Name of the family."},
+		{Key: "id", Type: y.Name(y.Into(&f.ID)), Required: true, Doc: "Name of the family."},
 		{Key: "correction", Type: y.Enum(y.Into(&f.Correction), "holm").Default("holm"), Doc: "How the error rate is controlled."},
-		{Key: "rules", Type: y.List(y.Into(&f.Rules), func(s *string) y.Type { return y.String(y.Into(s)) }).Min(1).Unique(), Required: true,
+		{Key: "rules", Type: y.List(y.Into(&f.Rules), func(s *string) y.Type { return y.Name(y.Into(s)) }).Min(1).Unique(), Required: true,
 			Doc: "Ids of comparison rules."},
 	}).Keys(func(at map[string]y.Position) { f.KeyPos = pairs(at) })
 }
@@ -115,8 +115,8 @@ func (r *Rule) ruleKeys() []ruleKey {
 	comparison := []Kind{Superiority, NonInferiority, Equivalence}
 	all := append([]Kind{IntervalThreshold, ObservedCount}, comparison...)
 	return []ruleKey{
-		{y.Field{Key: "id", Type: y.String(y.Into(&r.ID)), Required: true, Doc: "Name of the rule."}, all},
-		{y.Field{Key: "metric", Type: y.String(y.Into(&r.Metric)), Required: true, Doc: "Metric that the rule looks at."}, all},
+		{y.Field{Key: "id", Type: y.Name(y.Into(&r.ID)), Required: true, Doc: "Name of the rule."}, all},
+		{y.Field{Key: "metric", Type: y.Name(y.Into(&r.Metric)), Required: true, Doc: "Metric that the rule looks at."}, all},
 		{y.Field{Key: "min", Type: y.Number(y.Opt(&r.Min)), Null: true, Doc: "Floor: PASS when the whole interval is at or above it, FAIL when the whole interval is below."}, []Kind{IntervalThreshold}},
 		{y.Field{Key: "max", Type: y.Number(y.Opt(&r.Max)), Null: true, Doc: "Ceiling: PASS when the whole interval is at or below it, FAIL when the whole interval is above."}, []Kind{IntervalThreshold}},
 		{y.Field{Key: "max_failures", Type: y.Int(y.Opt(&r.MaxFailures)).Min(0), Null: true, Doc: "Failed cases allowed in this suite, without an interval."}, []Kind{ObservedCount}},
@@ -124,7 +124,7 @@ func (r *Rule) ruleKeys() []ruleKey {
 		{y.Field{Key: "direction", Type: y.Enum(func(s string) { r.HigherBetter = s == "min" }, "min", "max").Default("min"), Doc: "Whether higher is better (min) or lower is (max)."}, []Kind{Superiority, NonInferiority}},
 		{y.Field{Key: "max_missing_fraction", Type: y.Number(y.Opt(&r.MaxMissing)).Min(0).Max(1).Hint(y.AsShare), Null: true, Doc: "Share of missing cases above which the rule is INSUFFICIENT_EVIDENCE and blocks."}, append([]Kind{IntervalThreshold}, comparison...)},
 		{y.Field{Key: "requires_manual_review", Type: y.Bool(y.Into(&r.ManualReview)).Default(false), Doc: "Makes the rule MANUAL_REVIEW whatever the figures say."}, all},
-		{y.Field{Key: "scope", Type: y.String(y.Into(&r.Scope)).Default(globalScope).SchemaPattern(scopePattern).Check(checkScope), Doc: "global, or slice/metadata.KEY=VALUE for a comparison rule."}, all},
+		{y.Field{Key: "scope", Type: y.Name(y.Into(&r.Scope)).Default(globalScope).SchemaPattern(scopePattern).Check(checkScope), Doc: "global, or slice/metadata.KEY=VALUE for a comparison rule."}, all},
 		{y.Field{Key: "min_support", Type: y.Int(y.Opt(&r.MinSupport)).Min(1), Null: true, Doc: "Pairs that a slice must have for its rule to be decided."}, comparison},
 		{y.Field{Key: "judge_bias_bar", Type: y.Number(y.Opt(&r.JudgeBiasBar)).Above(0).Below(2), Null: true, Doc: "Difference in a judge's bias between the two runs that is accepted. Kept; no rule here reads it yet."}, comparison},
 	}

@@ -30,7 +30,7 @@ import (
 const (
 	maxNodes    = 100_000
 	maxDepth    = 64
-	maxProblems = 50   // shown
+	maxProblems = 200  // shown
 	maxFound    = 1000 // kept; further ones are only counted
 	maxSource   = 300  // characters of a source line that are kept
 )
@@ -74,7 +74,7 @@ func Parse(path string, data []byte, t Type) (*File, error) {
 // whole file.
 func (f *File) Problem(at Position, format string, args ...any) { f.problem(at, format, args...) }
 
-// Err returns the problems found, sorted by place, or nil. Beyond the first 50
+// Err returns the problems found, sorted by place, or nil. Beyond the first 200
 // they are only counted.
 func (f *File) Err() error {
 	sorted, ok := f.problems.Err().(problem.List)

@@ -274,11 +274,11 @@ func TestBombsEnd(t *testing.T) {
 
 func TestManyProblemsAreCounted(t *testing.T) {
 	var b strings.Builder
-	for i := range 80 {
+	for i := range 250 {
 		fmt.Fprintf(&b, "u%d: 1\n", i)
 	}
 	_, err := read(t, b.String()+"name: x\n")
-	if l, _ := errors.AsType[problem.List](err); len(l) != 51 || !strings.Contains(l[50].Message, "30 more problems") {
+	if l, _ := errors.AsType[problem.List](err); len(l) != 201 || !strings.Contains(l[200].Message, "50 more problems") {
 		t.Errorf("got %d problems, the last %q", len(l), l[len(l)-1].Message)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -77,6 +79,7 @@ type StringType struct {
 	pattern string
 	shown   string // pattern of the schema only
 	empty   bool
+	longest int // in characters; 0 is no bound
 	check   []func(string) string
 	at      func(Position)
 	def     *string
@@ -85,6 +88,23 @@ type StringType struct {
 // String is text. Numbers and booleans without quotes are refused, since YAML
 // readers disagree on how they are spelled; dates are taken as written.
 func String(set func(string)) *StringType { return &StringType{set: set, phrase: "text"} }
+
+// maxName is the most characters of a name.
+const maxName = 200
+
+// Name is text of one line and at most 200 characters, to be shown in tables.
+func Name(set func(string)) *StringType {
+	t := String(set).Check(oneLine)
+	t.longest = maxName
+	return t
+}
+
+func oneLine(text string) string {
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return "KEY holds a line break or another control character: write it in one line"
+	}
+	return ""
+}
 
 // Want names the text in messages, such as "a path".
 func (t *StringType) Want(phrase string) *StringType { t.phrase = phrase; return t }
@@ -125,6 +145,9 @@ func (t *StringType) schema() Schema {
 	if !t.empty {
 		s["minLength"] = 1
 	}
+	if t.longest > 0 {
+		s["maxLength"] = t.longest
+	}
 	if pattern := cmp.Or(t.pattern, t.shown); pattern != "" {
 		s["pattern"] = pattern
 	}
@@ -143,6 +166,8 @@ func (t *StringType) read(f *File, v value) {
 	case !ok:
 	case s == "" && !t.empty:
 		f.problem(f.at(v.node), "%s is empty: it must be %s", v.name(), t.phrase)
+	case t.longest > 0 && utf8.RuneCountInString(s) > t.longest:
+		f.problem(f.at(v.node), "%s is longer than %d characters", v.name(), t.longest)
 	case t.pattern != "" && !regexp.MustCompile(t.pattern).MatchString(s):
 		f.wrong(v, t.phrase, "")
 	default:

@@ -1,7 +1,10 @@
 package suite
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -10,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/strictyaml"
@@ -21,7 +26,7 @@ func (s *Suite) check(f *strictyaml.File, d *draft, readFile func(string) ([]byt
 		if s.System.Version == "" {
 			s.System.Version = d.httpVersion
 		}
-		if s.System.Version == "" {
+		if s.System.Version == "" && !d.versionKey() {
 			f.Problem(s.System.Pos, "an HTTP system needs a declared version: add system.version, such as the release or commit that is deployed")
 		}
 		s.checkHeaders(f)
@@ -96,16 +101,29 @@ func (s *Suite) readSchema(f *strictyaml.File, e *Evaluator, readFile func(strin
 		f.Problem(e.at("schema"), "the schema cannot be read: %s", strictyaml.Cause(err))
 		return
 	}
-	schema := evidence.Value(strings.TrimPrefix(string(data), "\ufeff"))
-	if err := schema.Compact(); err != nil {
-		f.Problem(e.at("schema"), "the schema %s is not valid JSON: %s", path, strictyaml.Cause(err))
-		return
-	}
-	if schema.Kind() != '{' {
-		f.Problem(e.at("schema"), "the schema %s is not a JSON object", path)
+	schema, err := jsonObject(data)
+	if err != nil {
+		f.Problem(e.at("schema"), "the schema %s %s", path, strictyaml.Cause(err))
 		return
 	}
 	e.Schema = schema
+}
+
+// jsonObject returns the one JSON object that a file holds, without white space.
+func jsonObject(data []byte) (evidence.Value, error) {
+	d := jsontext.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
+	v, err := d.ReadValue()
+	if err != nil {
+		return nil, fmt.Errorf("is not valid JSON: %s", strings.TrimPrefix(err.Error(), "jsontext: "))
+	}
+	v = v.Clone()
+	if _, err := d.ReadToken(); err != io.EOF {
+		return nil, errors.New("holds more than one JSON value")
+	}
+	if v.Kind() != '{' {
+		return nil, errors.New("is not a JSON object")
+	}
+	return v, v.Compact()
 }
 
 // The functions below say what is wrong with a text, or "". KEY stands for the
@@ -157,7 +175,7 @@ func checkSlice(name string) string {
 		return "slice 'context_truncated' compares the context with top_k, so it needs a staged system"
 	case regexp.MustCompile(slicePattern).MatchString(name):
 		return ""
-	case regexp.MustCompile(slicePattern).MatchString("metadata." + name):
+	case !strings.HasPrefix(name, "metadata") && regexp.MustCompile(slicePattern).MatchString("metadata."+name):
 		return fmt.Sprintf("unknown slice %q, did you mean metadata.%s? A slice is metadata.KEY", name, name)
 	}
 	return fmt.Sprintf("unknown slice %q: a slice is metadata.KEY, with letters, digits, _, . and - in KEY", name)

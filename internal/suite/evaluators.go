@@ -83,7 +83,7 @@ func (e *Evaluator) variant(name, doc string, fields ...y.Field) y.Variant {
 }
 
 func (e *Evaluator) criterion() y.Field {
-	return y.Field{Key: "criterion", Type: y.String(y.Into(&e.Criterion)).Check(oneLine), Required: true,
+	return y.Field{Key: "criterion", Type: y.Name(y.Into(&e.Criterion)), Required: true,
 		Doc: "Name of the criterion, which is that of its metric."}
 }
 

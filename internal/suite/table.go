@@ -22,7 +22,15 @@ const (
 
 // draft holds what only the checks of the whole suite need.
 type draft struct {
-	httpVersion string
+	httpVersion          string
+	systemKeys, httpKeys map[string]Position // of each key's value
+}
+
+// versionKey reports whether a version was written, be it a wrong one.
+func (d *draft) versionKey() bool {
+	_, system := d.systemKeys["version"]
+	_, http := d.httpKeys["version"]
+	return system || http
 }
 
 // Key returns the table of a suite's keys, for its JSON Schema and reference.
@@ -38,7 +46,7 @@ func (s *Suite) table(d *draft) y.Type {
 	return y.Mapping(y.Table{
 		{Key: "version", Type: y.Const(1, "this is the only version of the format that there is"),
 			Doc: "Version of the format."},
-		{Key: "project", Type: y.String(y.Into(&s.Project)).Check(oneLine), Required: true,
+		{Key: "project", Type: y.Name(y.Into(&s.Project)), Required: true,
 			Doc: "Name of the project, shown in reports."},
 		{Key: "dataset", Type: y.String(y.Into(&s.Dataset)).Want("the path of a JSONL file").Check(oneLine).At(y.Into(&s.DatasetPos)), Required: true,
 			Doc: "Path of the data set, a JSONL file with one case a line, relative to the suite."},
@@ -84,9 +92,9 @@ func (s *System) table(d *draft) y.Type {
 	http := &HTTP{}
 	start := &Start{}
 	return y.Mapping(y.Table{
-		{Key: "name", Type: y.String(y.Into(&s.Name)).Check(oneLine), Required: true,
+		{Key: "name", Type: y.Name(y.Into(&s.Name)), Required: true,
 			Doc: "Name of the system, shown in reports."},
-		{Key: "version", Type: y.String(y.Into(&s.Version)).Check(oneLine), Null: true,
+		{Key: "version", Type: y.Name(y.Into(&s.Version)), Null: true,
 			Doc: "Version of the deployed system. Part of its identity: change it with every deployment."},
 		{Key: "config", Type: y.JSON(y.Into(&s.Config)).Object(), Null: true,
 			Doc: "Free settings that belong to the system's identity, such as a model name."},
@@ -106,7 +114,7 @@ func (s *System) table(d *draft) y.Type {
 		y.Refused("per_step", notByThisTool),
 		y.Refused("simulated_user", notByThisTool),
 		y.Refused("environment", notByThisTool),
-	}).At(y.Into(&s.Pos))
+	}).At(y.Into(&s.Pos)).Keys(y.Into(&d.systemKeys))
 }
 
 func (h *HTTP) table(d *draft) *y.MapType {
@@ -121,14 +129,14 @@ func (h *HTTP) table(d *draft) *y.MapType {
 			Doc: "Where the output stands in the response, as a dotted path; the whole body when absent."},
 		{Key: "artifacts", Type: y.Entries(y.Into(&h.Artifacts), kindPattern, "a kind such as retrieval/v1", artifactTable),
 			Doc: "Where the response carries evidence: the kind and its dotted path, list indexes allowed, or {path, optional}."},
-		{Key: "version", Type: y.String(y.Into(&d.httpVersion)).Check(oneLine), Null: true,
+		{Key: "version", Type: y.Name(y.Into(&d.httpVersion)), Null: true,
 			Doc: "Version of the deployed system, when system.version is absent."},
 		{Key: "timeout_s", Type: y.Seconds(y.Into(&h.Timeout)).Default(30),
 			Doc: "Deadline of one attempt in seconds, from the connection to the last byte."},
 		{Key: "max_body_bytes", Type: y.Int(func(n int) { h.MaxBody = int64(n) }).Min(1).Default(32 << 20),
 			Doc: "Largest response body that is read, in bytes; a larger one is an errored case."},
 		y.Refused("auth", notYet+`: send a header such as headers: {Authorization: "Bearer ${TOKEN}"}`),
-	})
+	}).Keys(y.Into(&d.httpKeys))
 }
 
 func headerTable(name string, at Position, h *Header) y.Type {
@@ -172,7 +180,7 @@ func (q *Quantile) table() y.Type {
 	return y.Variants("type", "metric", func(string) {}, y.Variant{
 		Name: "quantile", Doc: "A quantile of a measured quantity.",
 		Table: y.Table{
-			{Key: "id", Type: y.String(y.Into(&q.ID)).Check(oneLine), Required: true, Doc: "Name of the metric."},
+			{Key: "id", Type: y.Name(y.Into(&q.ID)), Required: true, Doc: "Name of the metric."},
 			{Key: "source", Type: y.Enum(y.Into(&q.Source), "latency_ms").Refuse(notYet, "input_tokens", "output_tokens", "cost_usd"), Required: true,
 				Doc: "What is measured: latency_ms is the time of the attempt that answered, in milliseconds."},
 			{Key: "quantile", Type: y.Number(y.Into(&q.Quantile)).Above(0).Below(1).Hint(y.AsShare), Required: true,

@@ -1,0 +1,125 @@
+package suite
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func environment(vars map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
+}
+
+const launching = `project: p
+dataset: d.jsonl
+system:
+  name: s
+  version: v
+  http:
+    url: http://127.0.0.1:${PORT}/${TENANT}
+    headers: {Authorization: "Bearer ${TOKEN}", X-Dollar: "$5 $NAME"}
+  start:
+    command: ["${OLOPROOF_BIN}", serve, "--addr=127.0.0.1:${PORT}"]
+    ready: 127.0.0.1:${PORT}
+    timeout_s: 7
+    env: {KEY: "${TOKEN}", PORT: "${PORT}"}
+evaluators: [{type: contains, criterion: ok}]
+`
+
+func TestResolve(t *testing.T) {
+	ports := 0
+	opt := ResolveOptions{AllowExec: true, Bin: "/bin/oloproof", Port: func() (int, error) { ports++; return 4711, nil }}
+	got, err := parse(t, launching).Resolve(environment(map[string]string{"TOKEN": "s3cret", "TENANT": "acme", "PORT": "1", "OLOPROOF_BIN": "x"}), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Resolved{
+		URL:     "http://127.0.0.1:4711/acme",
+		Headers: [][2]string{{"Authorization", "Bearer s3cret"}, {"X-Dollar", "$5 $NAME"}},
+		Start: &ResolvedStart{
+			Command: []string{"/bin/oloproof", "serve", "--addr=127.0.0.1:4711"}, Ready: "127.0.0.1:4711",
+			Env: []string{"KEY=s3cret", "PORT=4711"}, Timeout: 7 * time.Second,
+		},
+		Secrets: []string{"acme", "s3cret"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if ports != 1 {
+		t.Errorf("%d ports for one service", ports)
+	}
+}
+
+func TestResolveWithAnotherURL(t *testing.T) {
+	s := parse(t, launching)
+	noPort := func() (int, error) { t.Error("a port was asked for"); return 0, errors.New("none") }
+	got, err := s.Resolve(environment(map[string]string{"TOKEN": "s3cret"}), ResolveOptions{URL: "https://preview.example/a", Port: noPort})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.URL != "https://preview.example/a" || got.Start != nil || got.Headers[0][1] != "Bearer s3cret" {
+		t.Errorf("got %+v", got)
+	}
+	for url, want := range map[string]string{
+		"preview.example": "no scheme", "ftp://x": "scheme", "http://": "no host", "http://x:99999/": "port", "http://x/a b": "space", "http://${X}/": "${",
+	} {
+		if _, err := s.Resolve(environment(map[string]string{"TOKEN": "s3cret"}), ResolveOptions{URL: url}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("--url %s: got %v, want %s", url, err, want)
+		}
+	}
+}
+
+// TestPortIsAVariableWithoutAService: only a service that is launched has a
+// port that can be chosen.
+func TestPortIsAVariableWithoutAService(t *testing.T) {
+	s := parse(t, strings.Replace(minimal, "http://x/", "http://127.0.0.1:${PORT}/", 1))
+	got, err := s.Resolve(environment(map[string]string{"PORT": "8080"}), ResolveOptions{})
+	if err != nil || got.URL != "http://127.0.0.1:8080/" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestResolveFaults(t *testing.T) {
+	allow := ResolveOptions{AllowExec: true, Bin: "b", Port: func() (int, error) { return 1, nil }}
+	full := map[string]string{"TOKEN": "s3cret", "TENANT": "acme"}
+	with := func(name, value string) map[string]string {
+		m := map[string]string{}
+		for k, v := range full {
+			m[k] = v
+		}
+		m[name] = value
+		return m
+	}
+	for _, test := range []struct {
+		name string
+		env  map[string]string
+		opt  ResolveOptions
+		want []string
+	}{
+		{"unset", nil, allow, []string{"TOKEN is not set", "TENANT is not set", "oloproof.yaml:7:10", "oloproof.yaml:8:30", "system.http.headers.Authorization", "system.start.env.KEY"}},
+		{"empty", with("TOKEN", ""), allow, []string{"TOKEN is empty"}},
+		{"line break in a header", with("TOKEN", "hidden\nvalue"), allow, []string{"system.http.headers.Authorization", "line break"}},
+		{"space in the URL", with("TENANT", "hidden value"), allow, []string{"system.http.url", "space"}},
+		{"no execution", full, ResolveOptions{Port: allow.Port}, []string{"OLOPROOF_ALLOW_EXEC", "oloproof.yaml:10:5"}},
+		{"no port", full, ResolveOptions{AllowExec: true, Port: func() (int, error) { return 0, errors.New("all taken") }}, []string{"no free port", "all taken"}},
+	} {
+		r, err := parse(t, launching).Resolve(environment(test.env), test.opt)
+		if err == nil || r != nil {
+			t.Errorf("%s: no error, %+v", test.name, r)
+			continue
+		}
+		for _, want := range test.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v\nlacks %s", test.name, err, want)
+			}
+		}
+		for _, secret := range []string{"s3cret", "hidden", "acme"} {
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("%s: %v\nshows a value", test.name, err)
+			}
+		}
+	}
+}

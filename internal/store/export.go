@@ -170,18 +170,19 @@ func (r *Run) stage(dir string) (staged, *evidence.Manifest, error) {
 
 // stageCopies copies the files that the manifest names. cases.jsonl may have
 // been left out of a bundle.
-func (r *Run) stageCopies(dir string) (st staged, err error) {
-	defer func() {
-		if err != nil {
-			st.discard()
-		}
-	}()
+func (r *Run) stageCopies(dir string) (staged, error) {
+	var st staged
 	for _, f := range r.Manifest.Files {
-		if err = r.stageCopy(&st, dir, f.Name); err != nil {
-			return st, err
+		if err := r.stageCopy(&st, dir, f.Name); err != nil {
+			st.discard()
+			return nil, err
 		}
 	}
-	return st, st.close()
+	if err := st.close(); err != nil {
+		st.discard()
+		return nil, err
+	}
+	return st, nil
 }
 
 func (r *Run) stageCopy(st *staged, dir, name string) error {

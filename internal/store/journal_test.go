@@ -69,7 +69,14 @@ func complete(t testing.TB, s *Store, w *Writer, n, size int) {
 func TestTornJournal(t *testing.T) {
 	const n = 4
 	journal, starts := testJournal(t, n, 2, 0, 3)
-	for cut := range len(journal) + 1 {
+	var cuts []int
+	for cut := 0; cut < len(journal); cut += 17 {
+		cuts = append(cuts, cut)
+	}
+	for _, end := range append(starts[1:], len(journal)) {
+		cuts = append(cuts, end-1, end, min(end+1, len(journal)))
+	}
+	for _, cut := range cuts {
 		whole := 0
 		for whole < len(starts) && (whole+1 < len(starts) && starts[whole+1] <= cut || cut == len(journal)) {
 			whole++
@@ -84,7 +91,7 @@ func TestTornJournal(t *testing.T) {
 		if got := done(w, n); !slices.Equal(got, want) {
 			t.Fatalf("cut at %d: done %v, want %v", cut, got, want)
 		}
-		if cut%100 == 0 || cut == len(journal)-1 {
+		if cut%5 == 0 {
 			complete(t, s, w, n, 30)
 		}
 		check(t, w.Close())

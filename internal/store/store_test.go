@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -160,11 +161,14 @@ func storeRun(t testing.TB, s *Store, id string, n int) {
 	check(t, w.Finish(ended(m, evidence.RunExplored)))
 }
 
-// contents returns the files of a directory.
-func contents(t testing.TB, dir string) map[string]string {
+// contents returns the files of a directory, but for some paths.
+func contents(t testing.TB, dir string, except ...string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for _, e := range must[[]os.DirEntry](t)(os.ReadDir(dir)) {
+		if slices.Contains(except, filepath.Join(dir, e.Name())) {
+			continue
+		}
 		all[e.Name()] = string(must[[]byte](t)(os.ReadFile(filepath.Join(dir, e.Name()))))
 	}
 	return all
@@ -375,10 +379,14 @@ func TestResumeRunsAgainWhatDidNotRun(t *testing.T) {
 
 	w = must[*Writer](t)(s.Resume("latest"))
 	var again []int
-	check(t, w.Replay(func(i int, o *evidence.Outcome) error {
+	check(t, w.Replay(func(i int, o *evidence.Outcome, e *evidence.Execution) error {
 		again = append(again, i)
 		if want := fmt.Sprintf("case_%06d", i); o.ID != want {
 			t.Errorf("replay gives %s as %d", o.ID, i)
+		}
+		want := testRecord(i, 10).Execution
+		if diff := cmp.Diff(&want, e, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("execution %d (-added +replayed):\n%s", i, diff)
 		}
 		return nil
 	}))
@@ -508,4 +516,30 @@ func TestReadOnlyStore(t *testing.T) {
 	s := must[*Store](t)(Open(filepath.Join(dir, ".oloproof")))
 	_, err := s.Create(testManifest(1))
 	wantError(t, err, "create the store", "permission denied", "OLOPROOF_HOME")
+}
+
+// What a writer keeps in memory of a case is small, however large the case is.
+func TestWriterMemory(t *testing.T) {
+	const n, perCase = 20_000, 64 // bytes; the slice may be twice as long as needed
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	s := openTest(t)
+	w := must[*Writer](t)(s.Create(testManifest(n)))
+	rec := testRecord(0, 1000)
+	check(t, w.Add(rec))
+	before := heap()
+	for i := 1; i < n; i++ {
+		one := *rec.Case
+		one.Index = i
+		rec.Case = &one
+		check(t, w.Add(rec))
+	}
+	if grown := heap() - before; grown > n*perCase {
+		t.Errorf("the heap grew by %d bytes over %d cases, want at most %d", grown, n, n*perCase)
+	}
+	check(t, w.Close())
 }

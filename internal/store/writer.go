@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -186,9 +187,25 @@ func (w *Writer) load(r *Run) error {
 	if err := w.journal.Truncate(end); err != nil {
 		return fmt.Errorf("drop a torn line: %w", err)
 	}
-	// A decision that was written before the run was complete is none.
-	if err := os.Remove(filepath.Join(w.dir, documentFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	return w.sweep()
+}
+
+// sweep removes what a killed writer left behind. A decision that was written
+// before the run was complete is none.
+func (w *Writer) sweep() error {
+	entries, err := os.ReadDir(w.dir)
+	if err != nil {
 		return err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		left := strings.HasPrefix(name, ".") && strings.HasSuffix(name, tempSuffix)
+		if !left && name != documentFile {
+			continue
+		}
+		if err := os.Remove(filepath.Join(w.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }
@@ -228,9 +245,9 @@ func (w *Writer) set(e entry) {
 	}
 }
 
-// Replay gives the outcome of every finished case, in data set order. o is valid
-// during the call.
-func (w *Writer) Replay(visit func(index int, o *evidence.Outcome) error) error {
+// Replay gives every finished case, in data set order: its outcome and its
+// execution. Both are valid during the call.
+func (w *Writer) Replay(visit func(index int, o *evidence.Outcome, e *evidence.Execution) error) error {
 	var buf []byte
 	var o evidence.Outcome
 	for i, e := range w.entries {
@@ -243,9 +260,13 @@ func (w *Writer) Replay(visit func(index int, o *evidence.Outcome) error) error 
 		}
 		buf = used
 		if err := evidence.DecodeOutcome(l.outcome, &w.manifest, &o); err != nil {
-			return err
+			return fmt.Errorf("case %d of %s: %w", i+1, w.manifest.ID, err)
 		}
-		if err := visit(i, &o); err != nil {
+		line, err := evidence.DecodeCaseLine(l.body)
+		if err != nil {
+			return fmt.Errorf("case %s of %s: %w", o.ID, w.manifest.ID, err)
+		}
+		if err := visit(i, &o, &line.Execution); err != nil {
 			return err
 		}
 	}
@@ -449,19 +470,26 @@ func (w *Writer) closeJournal() error {
 // stageOrdered writes judgments.jsonl and cases.jsonl of a directory from the
 // lines of a journal, in the order of entries; those without a line are passed
 // over.
-func stageOrdered(dir string, journal io.ReaderAt, entries []entry) (st staged, err error) {
-	judgments, err := st.create(filepath.Join(dir, judgmentsFile))
-	if err != nil {
-		return nil, err
+func stageOrdered(dir string, journal io.ReaderAt, entries []entry) (staged, error) {
+	var st staged
+	err := st.order(dir, journal, entries)
+	if err == nil {
+		err = st.close()
 	}
-	defer func() {
-		if err != nil {
-			st.discard()
-		}
-	}()
-	cases, err := st.create(filepath.Join(dir, casesFile))
 	if err != nil {
-		return nil, err
+		st.discard()
+	}
+	return st, err
+}
+
+func (s *staged) order(dir string, journal io.ReaderAt, entries []entry) error {
+	judgments, err := s.create(filepath.Join(dir, judgmentsFile))
+	if err != nil {
+		return err
+	}
+	cases, err := s.create(filepath.Join(dir, casesFile))
+	if err != nil {
+		return err
 	}
 	var buf []byte
 	for _, e := range entries {
@@ -470,16 +498,13 @@ func stageOrdered(dir string, journal io.ReaderAt, entries []entry) (st staged, 
 		}
 		var l journalLine
 		if l, buf, err = readEntry(journal, e, buf); err != nil {
-			return nil, err
+			return err
 		}
-		if err = errors.Join(judgments.writeLine(l.outcome), cases.writeLine(l.body)); err != nil {
-			return nil, err
+		if err := errors.Join(judgments.writeLine(l.outcome), cases.writeLine(l.body)); err != nil {
+			return err
 		}
 	}
-	if err = st.close(); err != nil {
-		return nil, err
-	}
-	return st, nil
+	return nil
 }
 
 // finished reports whether a manifest is that of a run whose files are whole

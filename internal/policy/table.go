@@ -11,6 +11,7 @@ import (
 const (
 	notByThisTool = "not supported by this tool"
 	notYet        = "not supported yet"
+	ofSuites      = "a key of suites: a policy is another file, such as release.yaml"
 )
 
 const defaultReviewLabel = "oloproof-reviewed"
@@ -74,6 +75,9 @@ func (p *Policy) table() y.Type {
 			Doc: "Accepted; read only by early stopping."},
 		{Key: "require_approval", Type: y.Const(false, "approval by people is "+notByThisTool),
 			Doc: "Whether people must sign off a run."},
+		y.Refused("dataset", ofSuites),
+		y.Refused("system", ofSuites),
+		y.Refused("evaluators", ofSuites),
 		y.Refused("review_rule", notByThisTool),
 		y.Refused("proofs", notByThisTool),
 		y.Refused("minimum_simulated_user_realism", notByThisTool),

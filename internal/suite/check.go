@@ -175,10 +175,19 @@ func checkSlice(name string) string {
 		return "slice 'context_truncated' compares the context with top_k, so it needs a staged system"
 	case regexp.MustCompile(slicePattern).MatchString(name):
 		return ""
+	case foreignSlice(name):
+		return fmt.Sprintf("the slice %s is %s", name, notByThisTool)
 	case !strings.HasPrefix(name, "metadata") && regexp.MustCompile(slicePattern).MatchString("metadata."+name):
 		return fmt.Sprintf("unknown slice %q, did you mean metadata.%s? A slice is metadata.KEY", name, name)
 	}
 	return fmt.Sprintf("unknown slice %q: a slice is metadata.KEY, with letters, digits, _, . and - in KEY", name)
+}
+
+// foreignSlice reports whether a name is that of a slice of the Python tool for
+// agents and classifiers, which are out of scope.
+func foreignSlice(name string) bool {
+	name, _, _ = strings.Cut(name, ":")
+	return slices.Contains([]string{"first_tool", "repeated_action", "route", "trajectory_length", "tool_calls", "confidence"}, name)
 }
 
 // staticURL checks a URL as far as it can be before ${NAME} is known.

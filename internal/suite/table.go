@@ -75,6 +75,7 @@ func (s *Suite) table(d *draft) y.Type {
 			Doc: "Accepted and ignored."},
 		y.Refused("budget", notYet+": a bound that is not kept would be worse than none"),
 		y.Refused("version_from", notYet),
+		y.Refused("rules", "a key of policies: write it into release.yaml or compare.yaml"),
 		y.Refused("predictive", notByThisTool),
 		y.Refused("adversarial", notByThisTool),
 		y.Refused("metamorphic", notByThisTool),
@@ -181,7 +182,7 @@ func (q *Quantile) table() y.Type {
 		Name: "quantile", Doc: "A quantile of a measured quantity.",
 		Table: y.Table{
 			{Key: "id", Type: y.Name(y.Into(&q.ID)), Required: true, Doc: "Name of the metric."},
-			{Key: "source", Type: y.Enum(y.Into(&q.Source), "latency_ms").Refuse(notYet, "input_tokens", "output_tokens", "cost_usd"), Required: true,
+			{Key: "source", Type: y.Enum(y.Into(&q.Source), "latency_ms").Refuse(notYet, "input_tokens", "output_tokens", "cost_usd").Refuse(notByThisTool, "agent_steps", "agent_tool_calls"), Required: true,
 				Doc: "What is measured: latency_ms is the time of the attempt that answered, in milliseconds."},
 			{Key: "quantile", Type: y.Number(y.Into(&q.Quantile)).Above(0).Below(1).Hint(y.AsShare), Required: true,
 				Doc: "Which quantile, such as 0.95."},

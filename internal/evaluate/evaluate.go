@@ -2,7 +2,13 @@
 // and its execution to a judgment: no network, disk, clock or environment.
 package evaluate
 
-import "github.com/oloproof/oloproof-go/internal/evidence"
+import (
+	"slices"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/suite"
+)
 
 // Evaluator judges one criterion. Implementations are safe for concurrent use.
 type Evaluator interface {
@@ -13,4 +19,168 @@ type Evaluator interface {
 	// reason code of its exclusion. It needs no execution, so that failed
 	// executions of excluded cases are excluded too, and `check` can count.
 	Applicable(c *evidence.Case) string
+}
+
+// caseChecker is an evaluator that can find the data of a case wrong.
+type caseChecker interface {
+	// checkCase returns what a person must correct in the case.
+	checkCase(c *evidence.Case) []string
+}
+
+// kinded is an evaluator whose metric is not a rate.
+type kinded interface {
+	kind() evidence.Kind
+}
+
+// constructors makes the evaluator of each type. The error says what is wrong
+// with its options.
+var constructors = map[string]func(o *suite.Evaluator) (Evaluator, error){
+	"contains":          newContains,
+	"exact_match":       newExactMatch,
+	"regex":             newRegex,
+	"json_schema":       newJSONSchema,
+	"hit_rate":          newHitRate,
+	"recall":            newRecall,
+	"mrr":               newMRR,
+	"ndcg":              newNDCG,
+	"citation_validity": newCitationValidity,
+}
+
+// Set is the evaluators of a suite. Check sees every case once, in order,
+// before Judge, which is safe for concurrent use.
+type Set struct {
+	suite      *suite.Suite
+	evaluators []Evaluator
+	eligible   []int
+}
+
+// New makes the evaluators of a suite. The error is a [problem.List] with the
+// place of each evaluator whose options do not work.
+func New(s *suite.Suite) (*Set, error) {
+	set := &Set{suite: s, eligible: make([]int, len(s.Evaluators))}
+	var problems problem.List
+	for i := range s.Evaluators {
+		o := &s.Evaluators[i]
+		e, err := newEvaluator(o)
+		if err != nil {
+			problems = append(problems, place(s, o, err)...)
+			continue
+		}
+		set.evaluators = append(set.evaluators, e)
+	}
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	return set, nil
+}
+
+// optionError is what is wrong with one option of an evaluator.
+type optionError struct {
+	key     string
+	message string
+}
+
+func (e *optionError) Error() string { return e.message }
+
+func newEvaluator(o *suite.Evaluator) (Evaluator, error) {
+	construct, ok := constructors[o.Type]
+	if !ok {
+		return nil, &optionError{"type", "evaluator type " + o.Type + " is not known"}
+	}
+	return construct(o)
+}
+
+// place puts an error at the option that it is about.
+func place(s *suite.Suite, o *suite.Evaluator, err error) problem.List {
+	at := o.Pos
+	if option, ok := err.(*optionError); ok {
+		if pos, ok := o.KeyPos[option.key]; ok {
+			at = pos
+		}
+	}
+	return s.Problem(at, "evaluator %s: %v", o.Criterion, err).(problem.List)
+}
+
+// Check looks at a case as the evaluators will: it returns what is wrong with
+// the case's data, counts the cases that each evaluator can judge and learns
+// what the metrics are. Call it once for each case, in order.
+func (s *Set) Check(c *evidence.Case) []string {
+	var messages []string
+	for i, e := range s.evaluators {
+		if checker, ok := e.(caseChecker); ok {
+			for _, m := range checker.checkCase(c) {
+				if !slices.Contains(messages, m) { // several evaluators read the same labels
+					messages = append(messages, m)
+				}
+			}
+		}
+		if e.Applicable(c) == "" {
+			s.eligible[i]++
+		}
+	}
+	return messages
+}
+
+// Eligible returns, per evaluator, how many of the checked cases it can judge.
+func (s *Set) Eligible() []int { return slices.Clone(s.eligible) }
+
+// Specs returns the metrics of the suite: one per evaluator in their order,
+// then the quantiles. It is complete when every case has been checked.
+func (s *Set) Specs() []evidence.MetricSpec {
+	specs := make([]evidence.MetricSpec, 0, len(s.evaluators)+len(s.suite.Quantiles))
+	for i, e := range s.evaluators {
+		o := &s.suite.Evaluators[i]
+		spec := evidence.MetricSpec{
+			ID: o.Criterion, Kind: evidence.Rate, Range: [2]float64{0, 1},
+			Evaluator: s.suite.EvaluatorDigest(i), Type: o.Type,
+		}
+		if k, ok := e.(kinded); ok {
+			spec.Kind = k.kind()
+		}
+		specs = append(specs, spec)
+	}
+	for _, q := range s.suite.Quantiles {
+		specs = append(specs, evidence.MetricSpec{ID: q.ID, Kind: evidence.Quantile, Source: q.Source, Quantile: q.Quantile, Unit: "ms"})
+	}
+	return specs
+}
+
+// Judge returns one judgment per evaluator, in their order.
+func (s *Set) Judge(c *evidence.Case, e *evidence.Execution) []evidence.Judgment {
+	judgments := make([]evidence.Judgment, len(s.evaluators))
+	for i, evaluator := range s.evaluators {
+		judgments[i] = judge(evaluator, s.suite.Evaluators[i].FailOnError, c, e)
+	}
+	return judgments
+}
+
+// judge asks one evaluator. Exclusion comes first: a case outside the
+// denominator stays outside when its execution failed.
+func judge(evaluator Evaluator, failOnError bool, c *evidence.Case, e *evidence.Execution) evidence.Judgment {
+	if reason := evaluator.Applicable(c); reason != "" {
+		return evidence.Judgment{State: evidence.NotApplicable, Reason: reason}
+	}
+	switch {
+	case e.Status == evidence.StatusOK:
+		return evaluator.Judge(c, e)
+	case e.Status == evidence.StatusNotRun:
+		return missing(evidence.ReasonNotRun, "")
+	case failOnError:
+		return failed("the execution failed, which counts as a failure here")
+	}
+	return missing(evidence.ReasonExecutionError, "")
+}
+
+func passed() evidence.Judgment { return evidence.Judgment{State: evidence.Judged, Value: 1} }
+
+func failed(detail string) evidence.Judgment {
+	return evidence.Judgment{State: evidence.Judged, Detail: detail}
+}
+
+func scored(value float64) evidence.Judgment {
+	return evidence.Judgment{State: evidence.Judged, Value: value}
+}
+
+func missing(reason, detail string) evidence.Judgment {
+	return evidence.Judgment{State: evidence.Missing, Reason: reason, Detail: detail}
 }

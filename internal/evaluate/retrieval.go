@@ -1,0 +1,319 @@
+package evaluate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/suite"
+)
+
+// unit is what is relevant: a document, or one chunk of it.
+type unit struct {
+	doc, chunk string // chunk is "" when documents count
+}
+
+func (u unit) String() string {
+	if u.chunk == "" {
+		return strconv.Quote(u.doc)
+	}
+	return strconv.Quote(u.doc + "#" + u.chunk)
+}
+
+// label is a relevant unit with its grade, which is above 0.
+type label struct {
+	unit
+	grade float64
+}
+
+// retrieval holds what the ranking metrics share.
+type retrieval struct {
+	k     int
+	chunk bool // chunks are the unit, not documents
+}
+
+// labels returns the relevant units of a case in their order: those of a grade
+// above 0, a unit named twice with its highest grade. Labels that [retrieval.checkCase]
+// refuses are left out.
+func (r retrieval) labels(c *evidence.Case) []label {
+	relevant, err := evidence.Lookup(c.Expected, "relevant")
+	if err != nil {
+		return nil
+	}
+	var labels []label
+	for v := range evidence.Elements(relevant) {
+		l, fault := r.label(v)
+		if fault != "" || l.grade <= 0 {
+			continue
+		}
+		if at := slices.IndexFunc(labels, func(o label) bool { return o.unit == l.unit }); at >= 0 {
+			labels[at].grade = max(labels[at].grade, l.grade)
+			continue
+		}
+		labels = append(labels, l)
+	}
+	return labels
+}
+
+// label reads one entry of expected.relevant, or says what is wrong with it.
+func (r retrieval) label(v evidence.Value) (label, string) {
+	l := label{grade: 1}
+	if v.Kind() != '{' {
+		return l, "want an object such as {\"doc_id\": \"…\"}, found " + evidence.Shorten(v, 60)
+	}
+	var hasDoc, hasChunk bool
+	for name, member := range evidence.Members(v) {
+		switch name {
+		case "doc_id":
+			if l.doc, hasDoc = evidence.Text(member); !hasDoc || l.doc == "" {
+				return l, "doc_id: want a string that is not empty, found " + evidence.Shorten(member, 60)
+			}
+		case "chunk_id":
+			if member.Kind() == 'n' {
+				continue
+			}
+			if l.chunk, hasChunk = evidence.Text(member); !hasChunk || l.chunk == "" {
+				return l, "chunk_id: want a string that is not empty, found " + evidence.Shorten(member, 60)
+			}
+		case "grade":
+			grade, err := strconv.ParseFloat(string(member), 64)
+			if member.Kind() != '0' || err != nil || grade < 0 || math.IsInf(grade, 0) {
+				return l, "grade: want a finite number of at least 0, found " + evidence.Shorten(member, 60)
+			}
+			l.grade = grade
+		}
+	}
+	switch {
+	case !hasDoc:
+		return l, "no doc_id"
+	case r.chunk && !hasChunk:
+		return l, "no chunk_id, which relevance_unit: chunk needs"
+	case !r.chunk:
+		l.chunk = ""
+	}
+	return l, ""
+}
+
+// checkCase says which labels of the case are malformed.
+func (r retrieval) checkCase(c *evidence.Case) []string {
+	relevant, err := evidence.Lookup(c.Expected, "relevant")
+	if err != nil || evidence.IsNull(relevant) {
+		return nil
+	}
+	if relevant.Kind() != '[' {
+		return []string{"expected.relevant: want a list of {doc_id, chunk_id, grade}, found " + evidence.Shorten(relevant, 60)}
+	}
+	var messages []string
+	n := 0
+	for v := range evidence.Elements(relevant) {
+		if _, fault := r.label(v); fault != "" {
+			messages = append(messages, fmt.Sprintf("expected.relevant[%d]: %s", n, fault))
+		}
+		n++
+	}
+	return messages
+}
+
+// Applicable implements [Evaluator]: the case must name something relevant.
+func (r retrieval) Applicable(c *evidence.Case) string {
+	if len(r.labels(c)) == 0 {
+		return evidence.ReasonNoRelevanceLabels
+	}
+	return ""
+}
+
+// found is a relevant unit that was retrieved.
+type found struct {
+	rank  int // from 1, of its first candidate
+	grade float64
+}
+
+// find returns the relevant units among the first k candidates, by rank. A
+// unit counts where it stands first; later candidates of it keep their rank
+// and earn nothing.
+func (r retrieval) find(labels []label, x *evidence.Execution) ([]found, *evidence.Judgment) {
+	recorded := x.Artifacts.Retrieval
+	if len(recorded) != 1 {
+		j := notOnce(evidence.RetrievalKind, len(recorded))
+		return nil, &j
+	}
+	if depth := recorded[0].Depth; depth < r.k {
+		j := missing(evidence.ReasonDepthBelowK, fmt.Sprintf("the retrieval has a depth of %d, which is below k = %d", depth, r.k))
+		return nil, &j
+	}
+	candidates := recorded[0].Candidates
+	var all []found
+	seen := make([]bool, len(labels))
+	for i := range candidates[:min(r.k, len(candidates))] {
+		u := unit{doc: candidates[i].DocID}
+		if r.chunk {
+			u.chunk = candidates[i].ChunkID
+		}
+		at := slices.IndexFunc(labels, func(l label) bool { return l.unit == u })
+		if at >= 0 && !seen[at] {
+			seen[at] = true
+			all = append(all, found{i + 1, labels[at].grade})
+		}
+	}
+	return all, nil
+}
+
+// notOnce is the judgment when an artifact was not recorded exactly once.
+func notOnce(kind string, n int) evidence.Judgment {
+	return missing(evidence.ReasonMissingArtifact, fmt.Sprintf("%s was recorded %d times, want once", kind, n))
+}
+
+// notFound names the relevant units when none was retrieved.
+func (r retrieval) notFound(labels []label) string {
+	const most = 5
+	detail := ""
+	for i, l := range labels[:min(most, len(labels))] {
+		if i > 0 {
+			detail += ", "
+		}
+		detail += l.unit.String()
+	}
+	if len(labels) > most {
+		detail += fmt.Sprintf(" and %d more", len(labels)-most)
+	}
+	return fmt.Sprintf("not among the first %d: %s", r.k, detail)
+}
+
+// hitRate passes when a relevant unit is among the first k candidates.
+type hitRate struct{ retrieval }
+
+func newHitRate(o *suite.Evaluator) (Evaluator, error) {
+	return hitRate{retrieval{o.K, o.ChunkUnit}}, nil
+}
+
+// Judge implements [Evaluator].
+func (e hitRate) Judge(c *evidence.Case, x *evidence.Execution) evidence.Judgment {
+	labels := e.labels(c)
+	all, trouble := e.find(labels, x)
+	switch {
+	case trouble != nil:
+		return *trouble
+	case len(all) == 0:
+		return failed(e.notFound(labels))
+	}
+	return passed()
+}
+
+// recall is the share of the relevant units among the first k candidates, of
+// all of them, however many k is (Manning, Raghavan and Schütze, Introduction
+// to Information Retrieval, 2008, section 8.3). It is a rate when every
+// labelled case has exactly one relevant unit, else a mean.
+type recall struct {
+	retrieval
+	failOnError bool
+	several     bool // a checked case has more than one relevant unit
+}
+
+func newRecall(o *suite.Evaluator) (Evaluator, error) {
+	return &recall{retrieval: retrieval{o.K, o.ChunkUnit}, failOnError: o.FailOnError}, nil
+}
+
+func (e *recall) kind() evidence.Kind {
+	if e.several {
+		return evidence.Mean
+	}
+	return evidence.Rate
+}
+
+// checkCase also learns whether recall is a rate.
+func (e *recall) checkCase(c *evidence.Case) []string {
+	messages := e.retrieval.checkCase(c)
+	n := len(e.labels(c))
+	if n > 1 && !e.several {
+		e.several = true
+		if e.failOnError {
+			messages = append(messages, fmt.Sprintf("the case has %d relevant units, which makes recall a score, and on_execution_error: fail needs a criterion that passes or fails: remove it, or use hit_rate", n))
+		}
+	}
+	return messages
+}
+
+// Judge implements [Evaluator].
+func (e *recall) Judge(c *evidence.Case, x *evidence.Execution) evidence.Judgment {
+	labels := e.labels(c)
+	all, trouble := e.find(labels, x)
+	switch {
+	case trouble != nil:
+		return *trouble
+	case len(all) == 0:
+		return failed(e.notFound(labels))
+	}
+	return scored(float64(len(all)) / float64(len(labels)))
+}
+
+// mrr is one over the rank of the first relevant unit among the first k
+// candidates, and 0 without one: its mean is the mean reciprocal rank
+// (Voorhees, The TREC-8 Question Answering Track Report, 1999).
+type mrr struct{ retrieval }
+
+func newMRR(o *suite.Evaluator) (Evaluator, error) {
+	return mrr{retrieval{o.K, o.ChunkUnit}}, nil
+}
+
+func (mrr) kind() evidence.Kind { return evidence.Mean }
+
+// Judge implements [Evaluator].
+func (e mrr) Judge(c *evidence.Case, x *evidence.Execution) evidence.Judgment {
+	labels := e.labels(c)
+	all, trouble := e.find(labels, x)
+	switch {
+	case trouble != nil:
+		return *trouble
+	case len(all) == 0:
+		return failed(e.notFound(labels))
+	}
+	return scored(1 / float64(all[0].rank))
+}
+
+// ndcg is the discounted cumulative gain of the first k candidates over that
+// of the ideal order cut at k, with the grade as gain and 1/log2(rank+1) as
+// discount (Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR
+// techniques, ACM TOIS 20(4), 2002, in the form of trec_eval's ndcg_cut).
+type ndcg struct{ retrieval }
+
+func newNDCG(o *suite.Evaluator) (Evaluator, error) {
+	return ndcg{retrieval{o.K, o.ChunkUnit}}, nil
+}
+
+func (ndcg) kind() evidence.Kind { return evidence.Mean }
+
+// Judge implements [Evaluator].
+func (e ndcg) Judge(c *evidence.Case, x *evidence.Execution) evidence.Judgment {
+	labels := e.labels(c)
+	all, trouble := e.find(labels, x)
+	switch {
+	case trouble != nil:
+		return *trouble
+	case len(all) == 0:
+		return failed(e.notFound(labels))
+	}
+	highest := 0.0
+	for _, l := range labels {
+		highest = max(highest, l.grade)
+	}
+	// Grades are taken as shares of the highest, so that no sum overflows.
+	gain := 0.0
+	for _, f := range all {
+		gain += discounted(f.grade/highest, f.rank)
+	}
+	grades := make([]float64, len(labels))
+	for i, l := range labels {
+		grades[i] = l.grade / highest
+	}
+	slices.Sort(grades)
+	slices.Reverse(grades)
+	ideal := 0.0
+	for i, grade := range grades[:min(e.k, len(grades))] {
+		ideal += discounted(grade, i+1)
+	}
+	return scored(min(1, gain/ideal))
+}
+
+func discounted(grade float64, rank int) float64 { return grade / math.Log2(float64(rank)+1) }

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -33,7 +34,7 @@ type Resolved struct {
 	URL     string
 	Headers [][2]string    // name and value
 	Start   *ResolvedStart // nil when no service is launched
-	Secrets []string       // every value that came from the environment, to be kept out of what is shown
+	Secrets []string       // values from the environment, to be kept out of what is shown
 }
 
 // ResolvedStart is a service to launch.
@@ -71,8 +72,19 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 	if err := x.problems.Err(); err != nil {
 		return nil, err
 	}
-	r.Secrets = x.secrets
+	r.Secrets = slices.DeleteFunc(x.secrets, func(value string) bool { return isPlace(value, r.URL) })
 	return r, nil
+}
+
+// isPlace reports whether a value only says where the system is: an address
+// without credentials or query, or the host or port of the URL. It is shown,
+// since a report that hides what was called helps nobody.
+func isPlace(value, rawURL string) bool {
+	if u, err := url.Parse(value); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
+		return u.User == nil && u.RawQuery == "" && u.Fragment == "" && strings.HasPrefix(rawURL, value)
+	}
+	u, err := url.Parse(rawURL)
+	return err == nil && (value == u.Host || value == u.Hostname() || value == u.Port())
 }
 
 // overrideURL checks a URL that takes the place of the suite's.

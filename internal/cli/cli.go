@@ -1,0 +1,167 @@
+// Package cli wires the rooms together: one file per command, flags, streams
+// and exit codes. It is the only package that knows all others.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oloproof/oloproof-go/internal/problem"
+)
+
+// Exit codes. They never depend on the output format.
+const (
+	ExitOK          = 0   // nothing blocked: ALLOW, WARN, or no policy
+	ExitFail        = 1   // blocked by a FAIL
+	ExitConfig      = 2   // configuration or usage error, malformed artifact, or no case was answered
+	ExitBlocked     = 3   // blocked without a FAIL
+	ExitInterrupted = 130 // SIGINT; finished work is kept
+	ExitTerminated  = 143 // SIGTERM; finished work is kept
+)
+
+// Env is the world that the commands act in.
+type Env struct {
+	Args    []string // without the program's name
+	Stdin   io.Reader
+	Stdout  io.Writer // the result
+	Stderr  io.Writer // progress and trouble
+	Lookup  func(string) (string, bool)
+	Environ []string // what a launched service inherits
+	Now     func() time.Time
+	Rand    io.Reader // ids of runs, jitter of retries
+}
+
+// Interrupted is the cause of a context that a signal ended.
+type Interrupted struct{ Signal os.Signal }
+
+// Error names the signal.
+func (i Interrupted) Error() string { return "interrupted by " + i.Signal.String() }
+
+func (i Interrupted) exitCode() int {
+	if i.Signal == syscall.SIGTERM {
+		return ExitTerminated
+	}
+	return ExitInterrupted
+}
+
+// exitError ends a command with a code that is no trouble: the gate at work.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// Main runs one command and returns the exit code of the process.
+func Main(ctx context.Context, env Env) int {
+	root := newRoot(&env)
+	root.SetArgs(env.Args)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return ExitOK
+	}
+	var code exitError
+	if errors.As(err, &code) {
+		return int(code)
+	}
+	var interrupted Interrupted
+	if errors.As(context.Cause(ctx), &interrupted) {
+		fmt.Fprintf(env.Stderr, "%v\n", interrupted)
+		return interrupted.exitCode()
+	}
+	printError(env.Stderr, cmd, err)
+	return ExitConfig
+}
+
+func printError(w io.Writer, cmd *cobra.Command, err error) {
+	var list problem.List
+	var usage usageError
+	switch {
+	case errors.As(err, &list):
+		fmt.Fprintln(w, list.Error())
+	case errors.As(err, &usage):
+		fmt.Fprintf(w, "Usage error: %v\n  run '%s --help' to see what is allowed\n", usage.error, cmd.CommandPath())
+	default:
+		fmt.Fprintf(w, "Error: %v\n", err)
+	}
+}
+
+// usageError is a wrong command line.
+type usageError struct{ error }
+
+func newRoot(env *Env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "oloproof",
+		Short: "a quality gate for RAG endpoints",
+		Long: `oloproof runs a suite of cases against a deployed RAG endpoint, judges every
+answer, retrieval and citation, puts an exact interval behind every number and
+decides each rule of a policy: PASS, FAIL, INSUFFICIENT_EVIDENCE or MANUAL_REVIEW.
+
+Exit codes: 0 nothing blocked, 1 blocked by a FAIL, 2 configuration error,
+malformed artifact or nothing evaluated, 3 blocked without a FAIL, 130 or 143 interrupted.`,
+		Example: `  oloproof init --example blackbox_rag my-rag
+  oloproof run --config my-rag/oloproof.yaml`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			var names []string
+			for _, c := range cmd.Commands() {
+				names = append(names, c.Name())
+			}
+			err := fmt.Errorf("unknown command %q", args[0])
+			if near := problem.Nearest(args[0], names); near != "" {
+				err = fmt.Errorf("unknown command %q, did you mean %q?", args[0], near)
+			}
+			return usageError{err}
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.AddCommand(
+		newInit(env), newCheck(env), newRun(env), newGate(env), newPlan(env), newInspect(env),
+		newRuns(env), newExport(env), newSchema(env), newExampleServer(env), newVersion(env),
+	)
+	return root
+}
+
+// args checks the number of arguments, as a usage error.
+func args(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usageError{fmt.Errorf("%s is missing", what)}
+		case len(args) > most && most == 0:
+			return usageError{fmt.Errorf("%s takes no argument, found %q", cmd.Name(), args[0])}
+		case len(args) > most:
+			return usageError{fmt.Errorf("too many arguments, found %q", args[most])}
+		}
+		return nil
+	}
+}
+
+// version is set by the release build; else the module's version is used.
+var version = ""
+
+// Version returns the version of the program.
+func Version() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(info.Main.Version, "v") {
+		return strings.TrimPrefix(info.Main.Version, "v")
+	}
+	return "0.0.0-dev"
+}

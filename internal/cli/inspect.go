@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oloproof/oloproof-go/internal/report"
+	"github.com/oloproof/oloproof-go/internal/store"
+)
+
+func newInspect(env *Env) *cobra.Command {
+	var config, caseID string
+	var failures bool
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "inspect RUN",
+		Short: "look at a stored run: its result, its failures, one case",
+		Long:  "inspect prints what a stored run found. It calls nothing and ends with 0 or 2.\n" + runHelp,
+		Example: `  oloproof inspect latest --failures
+  oloproof inspect latest --case refund_review`,
+		Args: args(1, 1, "the run"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if failures && caseID != "" {
+				return usageError{fmt.Errorf("--failures and --case exclude each other: --case shows one case in full")}
+			}
+			st, err := env.openStore(config)
+			if err != nil {
+				return err
+			}
+			run, err := st.Resolve(args[0])
+			if err != nil {
+				return err
+			}
+			defer run.Close()
+			switch {
+			case failures:
+				return report.Failures(env.Stdout, run.CaseLines, run.Manifest, limit)
+			case caseID != "":
+				line, err := run.CaseLine(caseID)
+				if err != nil {
+					return err
+				}
+				return report.Case(env.Stdout, line, run.Manifest)
+			}
+			return env.inspectRun(run, config)
+		},
+	}
+	cmd.Flags().StringVarP(&config, "config", "c", "oloproof.yaml", "the suite's `file`; the store lies beside it")
+	cmd.Flags().BoolVar(&failures, "failures", false, "list the cases that failed, errored or did not finish")
+	cmd.Flags().StringVar(&caseID, "case", "", "show the case `ID` in full")
+	cmd.Flags().IntVar(&limit, "limit", 50, "list at most `N` cases; 0 lists all")
+	return cmd
+}
+
+// inspectRun prints the stored document, or measures the run when it has none.
+func (e *Env) inspectRun(run *store.Run, config string) error {
+	doc, err := storedDocument(run)
+	if err != nil {
+		return err
+	}
+	return e.showText(doc, config)
+}
+
+func storedDocument(run *store.Run) (*report.Document, error) {
+	data, err := run.Document()
+	if err != nil {
+		return nil, err
+	}
+	if data != nil {
+		return report.ReadJSON(data)
+	}
+	t, err := load(run)
+	if err != nil {
+		return nil, err
+	}
+	return decideDocument(run.Manifest, t, nil), nil
+}

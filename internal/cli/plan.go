@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oloproof/oloproof-go/internal/decide"
+	"github.com/oloproof/oloproof-go/internal/policy"
+	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/report"
+)
+
+func newPlan(env *Env) *cobra.Command {
+	var c configFlags
+	cmd := &cobra.Command{
+		Use:   "plan [RUN]",
+		Short: "how many cases would decide each rule",
+		Long: "plan prints the planning lines of a stored run, or without a run what each rule\n" +
+			"can decide at the suite's size. It calls nothing.\n" + runHelp,
+		Example: `  oloproof plan
+  oloproof plan latest --policy release.yaml`,
+		Args: args(0, 1, ""),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return env.planSuite(c)
+			}
+			return env.planRun(args[0], c)
+		},
+	}
+	c.add(cmd)
+	return cmd
+}
+
+func (e *Env) planSuite(c configFlags) error {
+	p, err := openProject(c)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	return e.printReach(p)
+}
+
+// printReach says what each rule of a project can decide at the suite's size.
+func (e *Env) printReach(p *project) error {
+	if p.policy == nil {
+		_, err := fmt.Fprintf(e.Stdout, "No policy, so nothing would be decided: write %s\n", filepath.Join(p.suite.Dir, "release.yaml"))
+		return err
+	}
+	return report.Reach(e.Stdout, decide.Reachable(p.policy, p.eval.Specs(), p.eligible()), p.data.Len())
+}
+
+// eligible counts, for every metric, the cases that can be judged.
+func (p *project) eligible() map[string]int {
+	counts := map[string]int{}
+	perEvaluator := p.eval.Eligible()
+	for i, spec := range p.eval.Specs() {
+		counts[spec.ID] = p.data.Len()
+		if i < len(perEvaluator) {
+			counts[spec.ID] = perEvaluator[i]
+		}
+	}
+	return counts
+}
+
+func (e *Env) planRun(name string, c configFlags) error {
+	st, err := e.openStore(c.config)
+	if err != nil {
+		return err
+	}
+	run, err := st.Resolve(name)
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	p, err := loadPolicy(c, policy.Load)
+	if err != nil {
+		return err
+	}
+	if p == nil {
+		return problem.Errorf("there is no policy: %s does not exist, so name one with --policy", filepath.Join(filepath.Dir(c.config), "release.yaml"))
+	}
+	if err := p.Check(run.Manifest.Metrics, run.Manifest.Slices); err != nil {
+		return err
+	}
+	t, err := load(run)
+	if err != nil {
+		return err
+	}
+	return report.Plan(e.Stdout, decideDocument(run.Manifest, t, p))
+}

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oloproof/oloproof-go/internal/dataset"
+	"github.com/oloproof/oloproof-go/internal/evaluate"
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/policy"
+	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/store"
+	"github.com/oloproof/oloproof-go/internal/suite"
+)
+
+// configFlags are the flags of every command that reads a project.
+type configFlags struct {
+	config string
+	policy string
+}
+
+func (f *configFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.config, "config", "c", "oloproof.yaml", "the suite's `file`")
+	cmd.Flags().StringVarP(&f.policy, "policy", "p", "", "policy `file`, or builtin:NAME (default release.yaml beside the suite, if it is there)")
+}
+
+// project is a suite with its data set, evaluators and policy, all checked.
+type project struct {
+	suite  *suite.Suite
+	data   *dataset.Dataset
+	eval   *evaluate.Set
+	policy *policy.Policy // nil when there is none
+}
+
+func (p *project) close() {
+	if p.data != nil {
+		p.data.Close()
+	}
+}
+
+// openProject reads every file of a project and reports the problems of all of
+// them together.
+func openProject(f configFlags) (*project, error) {
+	p := &project{}
+	var problems problem.List
+	collect := func(err error) error {
+		var list problem.List
+		if errors.As(err, &list) {
+			problems = append(problems, list...)
+			return nil
+		}
+		return err
+	}
+	var err error
+	if p.suite, err = suite.Load(f.config); err != nil {
+		if err := collect(err); err != nil {
+			return nil, err
+		}
+	}
+	if p.policy, err = loadPolicy(f, policy.Load); err != nil {
+		if err := collect(err); err != nil {
+			return nil, err
+		}
+	}
+	if p.suite != nil {
+		if err := p.openData(collect); err != nil {
+			return nil, err
+		}
+	}
+	if len(problems) > 0 {
+		p.close()
+		return nil, problems.Err()
+	}
+	return p, nil
+}
+
+// openData indexes the data set and checks evaluators and policy against it.
+func (p *project) openData(collect func(error) error) error {
+	var err error
+	if p.eval, err = evaluate.New(p.suite); err != nil {
+		return collect(err)
+	}
+	path := p.suite.Dataset
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.suite.Dir, path)
+	}
+	p.data, err = dataset.Open(path, dataset.Options{Slices: p.suite.Slices, Visit: p.eval.Check})
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			err = p.suite.Problem(p.suite.DatasetPos, "the data set %s does not exist", path)
+		}
+		if err := collect(err); err != nil {
+			return err
+		}
+	}
+	if p.policy != nil {
+		return collect(p.policy.Check(p.eval.Specs(), p.suite.Slices))
+	}
+	return nil
+}
+
+// loadPolicy reads the named policy, or release.yaml beside the suite when it
+// exists and none is named.
+func loadPolicy(f configFlags, load func(string) (*policy.Policy, error)) (*policy.Policy, error) {
+	if f.policy != "" {
+		p, err := load(f.policy)
+		if err != nil {
+			return nil, err
+		}
+		if len(p.RunRules()) == 0 {
+			return nil, problem.At(f.policy, "it has comparison rules only, so it cannot decide one run: add a rule with min, max or max_failures, or name another policy")
+		}
+		return p, nil
+	}
+	beside := filepath.Join(filepath.Dir(f.config), "release.yaml")
+	if _, err := os.Stat(beside); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return load(beside)
+}
+
+// openStore opens the store beside the suite; OLOPROOF_HOME overrides.
+func (e *Env) openStore(config string) (*store.Store, error) {
+	return store.Open(e.home(config))
+}
+
+func (e *Env) home(config string) string {
+	if home, ok := e.Lookup("OLOPROOF_HOME"); ok && home != "" {
+		return home
+	}
+	return filepath.Join(filepath.Dir(config), ".oloproof")
+}
+
+// allowExec reports whether programs may be started.
+func (e *Env) allowExec() bool {
+	v, ok := e.Lookup("OLOPROOF_ALLOW_EXEC")
+	return !ok || v != "0"
+}
+
+// sliceValues returns the value of every declared slice for one case.
+func sliceValues(c *evidence.Case, names []string) []string {
+	values := make([]string, len(names))
+	for i, name := range names {
+		values[i] = dataset.SliceValue(c, name)
+	}
+	return values
+}
+
+// formatFlags choose how the result is printed.
+type formatFlags struct {
+	format string
+	json   bool
+}
+
+func (f *formatFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.format, "format", "text", "`text` or json")
+	cmd.Flags().BoolVar(&f.json, "json", false, "short form of --format json")
+}
+
+func (f *formatFlags) check() error {
+	if f.json {
+		f.format = "json"
+	}
+	if f.format != "text" && f.format != "json" {
+		return usageError{fmt.Errorf("--format is %q, allowed are text and json", f.format)}
+	}
+	return nil
+}

@@ -1,0 +1,441 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/redact"
+	"github.com/oloproof/oloproof-go/internal/report"
+	"github.com/oloproof/oloproof-go/internal/runner"
+	"github.com/oloproof/oloproof-go/internal/store"
+	"github.com/oloproof/oloproof-go/internal/suite"
+	httpsystem "github.com/oloproof/oloproof-go/internal/system/http"
+	"github.com/oloproof/oloproof-go/internal/system/service"
+)
+
+type runFlags struct {
+	configFlags
+	formatFlags
+	url         string
+	name        string
+	resume      string
+	reuse       bool
+	concurrency int
+}
+
+func newRun(env *Env) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "run the suite, measure it, decide the policy",
+		Long: `run calls the system with every case of the data set, judges what comes back,
+puts exact intervals on the metrics, decides the policy and ends with the gate's code.
+Finished cases are on disk at once: an interrupted run goes on with --resume.`,
+		Example: `  oloproof run --config my-rag/oloproof.yaml
+  oloproof run --url https://preview-17.example.com/answer --policy release.yaml --json`,
+		Args: args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.formatFlags.check(); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("concurrency") && f.concurrency < 1 {
+				return usageError{fmt.Errorf("--concurrency is %d, it must be at least 1", f.concurrency)}
+			}
+			return env.run(cmd.Context(), f)
+		},
+	}
+	f.configFlags.add(cmd)
+	f.formatFlags.add(cmd)
+	cmd.Flags().StringVar(&f.url, "url", "", "call this `url` instead of system.http.url; system.start is not launched")
+	cmd.Flags().StringVar(&f.name, "name", "", "`name` of the gate, the key of its baseline (default the suite's path)")
+	cmd.Flags().StringVar(&f.resume, "resume", "", "finish an interrupted `run`: the newest one, or --resume=RUN")
+	cmd.Flags().Lookup("resume").NoOptDefVal = "latest"
+	cmd.Flags().BoolVar(&f.reuse, "reuse", false, "reuse the answers of earlier runs of the same system; the report says so")
+	cmd.Flags().IntVar(&f.concurrency, "concurrency", 0, "calls in flight (default concurrency.system of the suite)")
+	return cmd
+}
+
+// activeRun is a run on its way: everything that `run` holds together.
+type activeRun struct {
+	env      *Env
+	flags    runFlags
+	project  *project
+	store    *store.Store
+	resolved *suite.Resolved
+	redact   *redact.Redactor
+	manifest *evidence.Manifest
+	writer   *store.Writer
+	cache    *store.Cache // nil unless answers are reused
+	tally    *tally
+}
+
+func (e *Env) run(ctx context.Context, f runFlags) error {
+	p, err := openProject(f.configFlags)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	x := &activeRun{env: e, flags: f, project: p}
+	if err := x.resolve(); err != nil {
+		return err
+	}
+	if x.manifest, err = x.newManifest(); err != nil {
+		return err
+	}
+	if p.policy != nil {
+		if err := checkRole(p.policy, x.manifest); err != nil {
+			return err
+		}
+	}
+	if x.store, err = e.openStore(f.config); err != nil {
+		return err
+	}
+	ctx, stop, err := x.startService(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if err := x.open(); err != nil {
+		return err
+	}
+	defer x.writer.Close()
+	if err := x.execute(ctx); err != nil {
+		return x.abort(ctx, err)
+	}
+	return x.finish()
+}
+
+// resolve fills in what the suite takes from the environment.
+func (x *activeRun) resolve() error {
+	var err error
+	x.resolved, err = x.project.suite.Resolve(x.env.Lookup, suite.ResolveOptions{
+		URL: x.flags.url, AllowExec: x.env.allowExec(), Bin: executable(), Port: freePort,
+	})
+	if err != nil {
+		return err
+	}
+	x.redact = redact.New(x.resolved.Secrets)
+	return nil
+}
+
+// publicURL is the system's URL as it may be shown.
+func (x *activeRun) publicURL() string {
+	return x.redact.String(httpsystem.PublicURL(x.resolved.URL))
+}
+
+func (x *activeRun) newManifest() (*evidence.Manifest, error) {
+	e, p := x.env, x.project
+	now := e.Now()
+	m := &evidence.Manifest{
+		Schema:       evidence.RunSchema,
+		Tool:         tool(),
+		ID:           evidence.NewRunID(now, e.Rand),
+		Status:       evidence.RunRunning,
+		Completeness: evidence.Partial,
+		Name:         x.flags.name,
+		Project:      p.suite.Project,
+		SuitePath:    filepath.ToSlash(p.suite.Path),
+		SuiteDigest:  p.suite.Digest(),
+		Dataset:      evidence.DatasetID{Path: filepath.ToSlash(p.suite.Dataset), Digest: p.data.Digest(), Cases: p.data.Len()},
+		System: evidence.SystemID{
+			Name: p.suite.System.Name, Version: p.suite.System.Version, Kind: "http",
+			Digest: p.suite.SystemDigest(), URL: x.publicURL(),
+		},
+		Metrics:     p.eval.Specs(),
+		Slices:      p.suite.Slices,
+		MinSupport:  p.suite.MinSliceSupport,
+		SuiteRole:   p.suite.Role,
+		Concurrency: p.suite.Concurrency.System,
+		Counts:      evidence.Counts{Cases: p.data.Len()},
+		StartedAt:   now.UTC(),
+	}
+	if m.Name == "" {
+		m.Name = m.SuitePath
+	}
+	if x.flags.concurrency > 0 {
+		m.Concurrency = x.flags.concurrency
+	}
+	if x.resolved.Start == nil { // else the port is another one each time
+		digest, err := evidence.ContentID("system-at/v1", []string{string(m.System.Digest), m.System.URL})
+		if err != nil {
+			return nil, err
+		}
+		m.System.Digest = digest
+	}
+	if p.policy != nil {
+		m.Policies = []evidence.PolicyRef{{Path: filepath.ToSlash(p.policy.Path), Digest: evidence.Digest(p.policy.Digest)}}
+	}
+	m.Commit, _ = e.Lookup("GITHUB_SHA")
+	return m, nil
+}
+
+// open creates the run, or takes up the one that --resume names.
+func (x *activeRun) open() error {
+	x.tally = newTally(x.manifest)
+	if x.flags.resume == "" {
+		var err error
+		x.writer, err = x.store.Create(x.manifest)
+		return err
+	}
+	writer, err := x.store.Resume(x.flags.resume)
+	if err != nil {
+		return err
+	}
+	if err := x.takeUp(writer); err != nil {
+		writer.Close()
+		return err
+	}
+	x.writer = writer
+	return nil
+}
+
+// takeUp counts what an interrupted run has finished.
+func (x *activeRun) takeUp(writer *store.Writer) error {
+	kept := writer.Manifest()
+	if err := sameRun(kept, x.manifest); err != nil {
+		return err
+	}
+	x.manifest.ID, x.manifest.StartedAt, x.manifest.Name = kept.ID, kept.StartedAt, kept.Name
+	return writer.Replay(func(i int, o *evidence.Outcome, e *evidence.Execution) error {
+		if o.ID != x.project.data.ID(i) || o.Digest != x.project.data.CaseDigest(i) {
+			return problem.Errorf("case %s of %s is not case %d of the data set any more: start a new run", o.ID, kept.ID, i+1)
+		}
+		x.tally.addExecution(e)
+		return x.tally.add(i, o)
+	})
+}
+
+// sameRun refuses to resume what would not be the same run.
+func sameRun(kept, now *evidence.Manifest) error {
+	changed := ""
+	switch {
+	case kept.Dataset.Digest != now.Dataset.Digest:
+		changed = "the data set"
+	case kept.System.Digest != now.System.Digest:
+		changed = "the system"
+	case kept.SuiteDigest != now.SuiteDigest:
+		changed = "the suite"
+	case len(kept.Policies) != len(now.Policies) || len(kept.Policies) > 0 && kept.Policies[0].Digest != now.Policies[0].Digest:
+		changed = "the policy"
+	default:
+		return nil
+	}
+	return problem.Errorf("%s changed since %s began, so it cannot be resumed: start a new run, or bring the old files back", changed, kept.ID)
+}
+
+// startService launches the suite's service, if it has one. The context that it
+// returns ends when the service dies, with the reason as its cause.
+func (x *activeRun) startService(ctx context.Context) (context.Context, func(), error) {
+	start := x.resolved.Start
+	if start == nil {
+		return ctx, func() {}, nil
+	}
+	if service.Lacks != "" {
+		fmt.Fprintf(x.env.Stderr, "note: %s\n", service.Lacks)
+	}
+	s, err := service.Start(ctx, service.Config{
+		Command: start.Command, Ready: start.Ready, Timeout: start.Timeout, Dir: x.project.suite.Dir,
+		Env: append(x.env.Environ[:len(x.env.Environ):len(x.env.Environ)], start.Env...), Redact: x.redact,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-s.Died():
+			cancel(s.Err())
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-ended
+		s.Stop()
+	}, nil
+}
+
+func (x *activeRun) newSystem(concurrency int) (*httpsystem.System, error) {
+	h := x.project.suite.System.HTTP
+	return httpsystem.New(httpsystem.Config{
+		URL: x.resolved.URL, Method: h.Method, Headers: x.resolved.Headers, Timeout: h.Timeout,
+		OutputPath: h.OutputPath, Artifacts: h.Artifacts, MaxBody: h.MaxBody,
+		Concurrency: concurrency, UserAgent: "oloproof/" + Version(), Redact: x.redact,
+		Now: x.env.Now, Sleep: sleep, Random: rand.Float64,
+	})
+}
+
+// sleep waits, or ends early with the context's error.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// execute takes every case through system and evaluators.
+func (x *activeRun) execute(ctx context.Context) error {
+	system, err := x.newSystem(x.manifest.Concurrency)
+	if err != nil {
+		return err
+	}
+	defer system.Close()
+	progress := report.NewProgress(x.env.Stderr, report.ProgressOptions{
+		Total: x.project.data.Len(), Terminal: isTerminal(x.env.Stderr), Now: x.env.Now,
+		Intervals: func() string { return x.tally.intervals(x.level()) },
+	})
+	defer progress.Stop()
+	var under runner.System = system
+	if x.flags.reuse || x.project.suite.Cache {
+		cache, err := x.store.Cache()
+		if err != nil {
+			return err
+		}
+		defer cache.Close()
+		x.cache = cache
+		under = reusing{System: system, cache: cache, identity: x.manifest.System.Digest}
+	}
+	summary, err := runner.Run(ctx, runner.Config{
+		Len: x.project.data.Len(), Case: x.project.data.Case, Done: x.writer.Done,
+		System: under, Judge: x.project.eval.Judge, Redact: x.redact, Sink: x.keep,
+		Concurrency: x.manifest.Concurrency, Now: x.env.Now,
+		Progress: func(p runner.Progress) { progress.Update(p.Skipped, p.Finished, p.Finished-p.OK) },
+	})
+	if err == nil && x.tally.counts.OK == 0 {
+		return problem.Errorf("no case was answered, so nothing was evaluated: %s", firstCause(summary))
+	}
+	return err
+}
+
+func firstCause(s runner.Summary) string {
+	if len(s.Problems) == 0 {
+		return "every case had failed before this run was resumed"
+	}
+	p := s.Problems[0]
+	return fmt.Sprintf("case %s: %s", p.CaseID, p.First.Message)
+}
+
+// keep stores one finished case and counts it.
+func (x *activeRun) keep(r *runner.Record) error {
+	rec := &store.Record{
+		Case: r.Case, Execution: r.Execution, Judgments: r.Judgments,
+		Slices: sliceValues(r.Case, x.manifest.Slices),
+	}
+	if err := x.writer.Add(rec); err != nil {
+		return err
+	}
+	if x.cache != nil && !r.Execution.FromCache && r.Execution.Status == evidence.StatusOK {
+		if err := x.cache.Put(x.manifest.System.Digest, r.Case, &r.Execution); err != nil {
+			return err
+		}
+	}
+	x.tally.addExecution(&r.Execution)
+	outcome := rec.Outcome()
+	return x.tally.add(r.Case.Index, &outcome)
+}
+
+func (x *activeRun) level() float64 {
+	if x.project.policy != nil {
+		return x.project.policy.ConfidenceLevel
+	}
+	return defaultLevel
+}
+
+// abort keeps what is finished of a run that cannot be decided, says how to go
+// on, and returns the cause.
+func (x *activeRun) abort(ctx context.Context, cause error) error {
+	m := x.manifest
+	m.Status = evidence.RunError
+	var interrupted Interrupted
+	if errors.As(context.Cause(ctx), &interrupted) {
+		m.Status, cause = evidence.RunCanceled, interrupted
+	} else if ctx.Err() != nil {
+		cause = context.Cause(ctx) // the service died
+	}
+	m.Counts, m.Cache = x.tally.counts, x.tally.cache
+	m.Counts.NotRun = m.Counts.Cases - m.Counts.OK - m.Counts.Error
+	m.Stopped = x.redact.String(firstLine(cause))
+	if err := x.writer.Abort(m); err != nil {
+		return errors.Join(cause, err)
+	}
+	fmt.Fprintf(x.env.Stderr, "Run %s [%s/%s]: %d of %d cases are kept, nothing was decided\n",
+		m.ID, m.Status, m.Completeness, m.Counts.OK+m.Counts.Error, m.Counts.Cases)
+	flag := configFlag(x.flags.config)
+	if m.Counts.Error > 0 {
+		fmt.Fprintf(x.env.Stderr, "  look at them: oloproof inspect %s --failures%s\n", m.ID, flag)
+	}
+	if m.Counts.NotRun > 0 {
+		fmt.Fprintf(x.env.Stderr, "  go on:        oloproof run --resume=%s%s\n", m.ID, flag)
+	}
+	return cause
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return strings.TrimPrefix(line, "Configuration error: ")
+}
+
+// configFlag repeats --config in a command to try, when it was given.
+func configFlag(config string) string {
+	if config == "oloproof.yaml" {
+		return ""
+	}
+	return " --config " + filepath.ToSlash(config)
+}
+
+// finish measures, decides, stores and prints.
+func (x *activeRun) finish() error {
+	m := x.manifest
+	m.FinishedAt = x.env.Now().UTC()
+	m.Completeness = evidence.Complete
+	m.Status = evidence.RunExplored
+	if x.project.policy != nil {
+		m.Status = evidence.RunDecided
+	}
+	m.Counts, m.Cache, m.Notes = x.tally.counts, x.tally.cache, x.notes()
+	doc := decideDocument(m, x.tally, x.project.policy)
+	if doc.Gate != nil {
+		m.Gate = doc.Gate.Action
+	}
+	if err := x.writer.Finish(m); err != nil {
+		return err
+	}
+	if err := x.writer.SaveDocument(func(w io.Writer) error { return report.JSON(w, doc) }); err != nil {
+		return err
+	}
+	return x.env.show(doc, x.flags.formatFlags, x.flags.config)
+}
+
+func (x *activeRun) notes() []string {
+	notes := slices.Concat(x.project.suite.Notes, x.project.data.Notes())
+	if n := x.tally.contradictions; n > 0 {
+		notes = append(notes, fmt.Sprintf("%d cases recorded a context that contradicts their retrieval: inspect RUN --case ID shows both", n))
+	}
+	return notes
+}
+
+func executable() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "oloproof"
+	}
+	return path
+}

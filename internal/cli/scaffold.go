@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing/fstest"
+
+	"github.com/oloproof/oloproof-go/internal/problem"
+)
+
+// scaffold writes a suite of the user's own.
+func (e *Env) scaffold(dir, endpoint string) error {
+	if u, err := url.Parse(endpoint); !strings.Contains(endpoint, "${") && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return problem.Errorf("--url is %q, it must begin with http:// or https:// and name a host", endpoint)
+	}
+	project := filepath.Base(dir)
+	if absolute, err := filepath.Abs(dir); err == nil {
+		project = filepath.Base(absolute)
+	}
+	files := fstest.MapFS{
+		"oloproof.yaml":    {Data: fmt.Appendf(nil, suiteTemplate, project, endpoint)},
+		"release.yaml":     {Data: []byte(policyTemplate)},
+		"data/cases.jsonl": {Data: []byte(casesTemplate)},
+	}
+	written, err := writeNew(dir, files)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.Stdout, "Wrote %s. Put your own questions into data/cases.jsonl and say in oloproof.yaml\nwhere your endpoint's response holds the answer.\n\n", strings.Join(written, ", "))
+	return e.nextAfterInit(filepath.Join(dir, "oloproof.yaml"))
+}
+
+const suiteTemplate = `# What is run, against what, and how it is judged. Every key: oloproof schema suite
+version: 1
+project: %q
+dataset: data/cases.jsonl
+
+system:
+  name: my-rag
+  version: "1"            # part of the system's identity: change it with the service
+  http:
+    url: %q
+    # headers: {Authorization: "Bearer ${RAG_TOKEN}"}   # read from the environment
+    # The input of a case is sent as the JSON body. This is where the answer stands
+    # in the response; leave it out when the whole body is the answer.
+    # output_path: result
+    # Evidence that the response carries, for hit_rate, recall, mrr, ndcg and
+    # citation_validity. Take the ones that yours has.
+    # artifacts:
+    #   retrieval/v1: evidence.retrieval
+    #   context/v1: evidence.context
+    #   citations/v1: evidence.citations
+
+evaluators:
+  # passes when expected.answer occurs in the answer's field "answer"
+  - {type: contains, criterion: answer_correct, field: answer, expected_field: answer}
+
+slices: [metadata.topic]
+`
+
+const policyTemplate = `# When the gate opens. Every key: oloproof schema policy
+version: 1
+confidence_level: 0.95
+block_on: [FAIL, INSUFFICIENT_EVIDENCE, MANUAL_REVIEW]
+rules:
+  - id: answer-floor      # PASS only when the whole interval clears the floor
+    metric: answer_correct
+    min: 0.70
+`
+
+const casesTemplate = `{"id":"opening_hours","input":{"question":"When is the help desk open?"},"expected":{"answer":"9 to 17"},"metadata":{"topic":"contact"}}
+{"id":"reset_password","input":{"question":"How do I set a new password?"},"expected":{"answer":"Forgot password"},"metadata":{"topic":"account"}}
+{"id":"export_data","input":{"question":"Can I download all my data?"},"expected":{"answer":"Settings"},"metadata":{"topic":"data"}}
+`

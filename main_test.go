@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"flag"
+	"net"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -30,8 +32,35 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
+			"port":  port,
+			"ready": ready,
 		},
 	})
+}
+
+// port NAME: sets NAME to a free port.
+func port(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: port NAME")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	defer l.Close()
+	ts.Setenv(args[0], strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+}
+
+// ready ADDR: waits until a server accepts connections.
+func ready(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: ready HOST:PORT")
+	}
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+		if c, err := net.Dial("tcp", args[0]); err == nil {
+			c.Close()
+			return
+		}
+	}
+	ts.Fatalf("nothing answers at %s", args[0])
 }
 
 // exits CODE COMMAND ARG...: the command ends with exactly this code.

@@ -62,6 +62,9 @@ func BenchmarkPlan(b *testing.B) {
 		{"conditional", func() Plan {
 			return PlanPairsConditionalExact(Pairs{Wins: 5, Losses: 5, Observed: 100}, NonInferior, 0.02, 0.95)
 		}},
+		{"exact", func() Plan {
+			return PlanPairsExact(Pairs{Wins: 5, Losses: 5, Observed: 100}, NonInferior, 0.02, 0.95)
+		}},
 		{"scores/50", func() Plan { return PlanPairedScores(differences, 0, 1, NonInferior, 0.05, 0.95) }},
 		{"scores/100000", func() Plan { return PlanMean(many, 0, 0, 1, 0.4999, AtLeast, 0.95) }},
 		{"quantile", func() Plan { return PlanQuantile(few, 0, 0.95, 2, 0.95) }},
@@ -69,6 +72,21 @@ func BenchmarkPlan(b *testing.B) {
 		b.Run(bm.name, func(b *testing.B) {
 			for b.Loop() {
 				bm.plan()
+			}
+		})
+	}
+}
+
+func BenchmarkPairedExact(b *testing.B) {
+	for name, p := range map[string]Pairs{
+		"15":   {Wins: 1, Observed: 15},
+		"100":  {Wins: 3, Losses: 2, Observed: 100},
+		"500":  {Wins: 25, Losses: 25, Observed: 500},
+		"2000": {Wins: 100, Losses: 100, Observed: MaxExactPairs},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				PairedExact(p, 0.95, 0.05)
 			}
 		})
 	}

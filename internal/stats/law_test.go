@@ -16,7 +16,7 @@ func logChoose(n, k int) float64 {
 	return l(n) - l(k) - l(n-k)
 }
 
-func binomial(k, n int, p float64) float64 {
+func binomialMass(k, n int, p float64) float64 {
 	if p == 0 || p == 1 {
 		if p == float64(k)/float64(n) {
 			return 1
@@ -50,10 +50,10 @@ func TestRateCoverage(t *testing.T) {
 				for x := range n + 1 {
 					i := Rate(x, n, 0, level)
 					if i.Lower > p {
-						above += binomial(x, n, p)
+						above += binomialMass(x, n, p)
 					}
 					if i.Upper < p {
-						below += binomial(x, n, p)
+						below += binomialMass(x, n, p)
 					}
 				}
 				if most := tail(level) + slack; above > most || below > most {
@@ -112,10 +112,10 @@ func TestQuantileCoverage(t *testing.T) {
 				above, below := 0.0, 0.0
 				for below1 := 0; below1 <= n; below1++ {
 					if below1 < lower {
-						above += binomial(below1, max(n, 1), q)
+						above += binomialMass(below1, max(n, 1), q)
 					}
 					if below1 >= upper {
-						below += binomial(below1, max(n, 1), q)
+						below += binomialMass(below1, max(n, 1), q)
 					}
 				}
 				if most := tail(level) + slack; above > most || below > most {
@@ -309,7 +309,7 @@ func TestSameAnswer(t *testing.T) {
 // at every size, computing each limit.
 func TestSettled(t *testing.T) {
 	plain := func(clears func(int) bool) int {
-		answer := smallest(clears)
+		answer := smallest(clears, MaxPlan)
 		if answer == 0 {
 			return 0
 		}

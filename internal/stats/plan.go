@@ -27,7 +27,7 @@ const (
 	AtThreshold                   // the estimate meets the threshold, and a limit never clears what the estimate only meets
 	ResolveMissing                // resolving the missing cases alone could decide the rule
 	MissingShare                  // missing cases, at this share, hold the limit back at every size
-	NotUpToMax                    // no size up to MaxPlan clears
+	NotUpToMax                    // no size up to MaxPlan, or MaxExactPairs, clears
 )
 
 // total is the plan for a size that clears, 0 for none, when there are n cases.
@@ -99,7 +99,7 @@ func PlanMean(values []float64, missing int, lo, hi, threshold float64, d Direct
 	}
 	t := newTile(values)
 	clears := func(size int) bool { return t.sample(size).clears(lo, hi, threshold, d, false, level) }
-	return total(smallest(clears), len(values), unsized(Estimate(values), threshold, lo, hi, d))
+	return total(smallest(clears, MaxPlan), len(values), unsized(Estimate(values), threshold, lo, hi, d))
 }
 
 // PlanQuantile plans a ceiling on the q quantile of values, with samples like
@@ -127,7 +127,7 @@ func PlanQuantile(values []float64, missing int, q, ceiling, level float64) Plan
 	case estimate > ceiling:
 		why = PastThreshold
 	}
-	return total(smallest(clears), len(values), why)
+	return total(smallest(clears, MaxPlan), len(values), why)
 }
 
 // Goal is what a comparison should show of a paired difference, candidate
@@ -237,18 +237,18 @@ func PlanPairedScores(differences []float64, missing int, width float64, g Goal,
 		return s.clears(-width, width, floor, AtLeast, strict, level) &&
 			(g != Equivalent || s.clears(-width, width, -floor, AtMost, strict, level))
 	}
-	return total(smallest(clears), len(differences), why)
+	return total(smallest(clears, MaxPlan), len(differences), why)
 }
 
-// smallest returns a size that clears, found by doubling from 1 up to MaxPlan
-// and bisection of the last bracket, and 0 when none of those does.
-func smallest(clears func(size int) bool) int {
+// smallest returns a size that clears, found by doubling from 1 up to most and
+// bisection of the last bracket, and 0 when none of those does.
+func smallest(clears func(size int) bool, most int) int {
 	lo, hi := 0, 1
 	for !clears(hi) {
-		if hi == MaxPlan {
+		if hi == most {
 			return 0
 		}
-		lo, hi = hi, min(2*hi, MaxPlan)
+		lo, hi = hi, min(2*hi, most)
 	}
 	return firstTrue(lo+1, hi-1, clears)
 }
@@ -262,7 +262,7 @@ func smallest(clears func(size int) bool) int {
 // that speak for the rule: if a clears, so do the sizes from a to b, and only the
 // ends of such a stretch are looked at.
 func settled(clears func(size int) bool, same func(a, b int) bool) int {
-	answer := smallest(clears)
+	answer := smallest(clears, MaxPlan)
 	if answer == 0 {
 		return 0
 	}

@@ -140,7 +140,7 @@ func TestKillWhileAdding(t *testing.T) {
 	const n = 300
 	want := undisturbed(t, n, crashRecord)
 	random := rand.New(rand.NewPCG(3, uint64(os.Getpid())))
-	for range 8 {
+	for range 3 {
 		s := openTest(t)
 		stored := map[int]bool{}
 		for kills := 0; len(stored) < n; kills++ {
@@ -184,10 +184,10 @@ func TestKillWhileAdding(t *testing.T) {
 // Kill -9 while the run is being finished: it is unfinished and all is there,
 // or it is finished and all is there.
 func TestKillWhileFinishing(t *testing.T) {
-	const n = 1500
+	const n = 800
 	want := undisturbed(t, n, crashRecord)
 	outcomes := map[string]int{}
-	for round := range 8 {
+	for round := range 4 {
 		s := openTest(t)
 		sign := []string{"", judgmentsFile + tempSuffix, judgmentsFile, casesFile}[round%4]
 		run(t, s, "run", n, func(line string) bool {

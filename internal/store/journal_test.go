@@ -241,7 +241,7 @@ func FuzzJournal(f *testing.F) {
 // Lines come out as they went in, in order, however the reader cuts them.
 func TestDecodeLines(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for round := range 50 {
+	for round := range 10 {
 		var text []byte
 		var want []string
 		for range random.IntN(2000) {

@@ -127,15 +127,14 @@ func readChunks[T any](r io.Reader, limit int, take func() (*chunk[T], bool), gi
 		if !ok {
 			return
 		}
-		c.first, c.items, c.err = line, c.items[:0], nil
-		var more bool
-		c.data, carry, more, c.err = readChunk(r, carry, limit)
-		line += bytes.Count(c.data, []byte{'\n'})
-		if c.err != nil {
-			c.err = fmt.Errorf("after line %d: %w", line, c.err)
+		data, rest, more, err := readChunk(r, carry, limit)
+		if err != nil {
+			err = fmt.Errorf("after line %d: %w", line, err)
 		}
+		c.first, c.data, c.items, c.err = line, data, c.items[:0], err
+		line, carry = line+bytes.Count(data, []byte{'\n'}), rest
 		give(c)
-		if !more || c.err != nil {
+		if !more {
 			return
 		}
 	}

@@ -318,7 +318,7 @@ func TestHostileZip(t *testing.T) {
 		{"link", []entryOf{{name: "run.json", text: "/etc/passwd", mode: fs.ModeSymlink}}, []string{`"run.json", which is a link`}},
 		{"device", with(entryOf{name: "dev", mode: fs.ModeDevice}), []string{`"dev", which is a link or no regular file`}},
 		{"many", append(many, bundle...), []string{"entries, at most 1000"}},
-		{"manifest too large", []entryOf{{name: "run.json", text: strings.Repeat(" ", maxManifest+1)}}, []string{"run.json is larger than"}},
+		{"manifest too large", []entryOf{{name: "run.json", text: strings.Repeat(" ", maxManifest+1)}}, []string{"run.json inflates to more than is read"}},
 		{"bomb", append([]entryOf{{name: "judgments.jsonl", text: strings.Repeat("\n", ratioFrom+1)}}, bundle[2:]...), []string{"inflates to more"}},
 		{"one long line", append([]entryOf{{name: "judgments.jsonl", text: strings.Repeat(" ", 3*maxOutcomeLine)}}, bundle[2:]...), []string{"does not match its digest"}},
 	} {

@@ -16,11 +16,11 @@ import (
 const (
 	maxZipEntries  = 1_000
 	maxInflated    = 4 << 30  // bytes of one file of a zip
-	ratioFrom      = 64 << 20 // inflated bytes from which the ratio counts
+	ratioFrom      = 16 << 20 // inflated bytes from which the ratio counts
 	maxRatio       = 200      // inflated to packed bytes
 	maxManifest    = 16 << 20 // bytes of run.json
 	maxDocument    = 64 << 20 // bytes of gate.json
-	maxOutcomeLine = 16 << 20 // bytes of one line of judgments.jsonl
+	maxOutcomeLine = 4 << 20  // bytes of one line of judgments.jsonl
 )
 
 // bundleFiles are the files of a bundle. Nothing else of one is read or written.

@@ -47,14 +47,9 @@ type group struct {
 // outcome, and the slices in that of its slice values.
 func NewTable(specs []evidence.MetricSpec, slices []string) *Table {
 	t := &Table{marks: newMarks()}
-	judged := 0
-	for _, s := range specs {
-		c := column{spec: s, judged: -1}
-		if s.Kind != evidence.Quantile {
-			c.judged = judged
-			judged++
-		}
-		t.columns = append(t.columns, c)
+	places := Places(specs)
+	for i, s := range specs {
+		t.columns = append(t.columns, column{spec: s, judged: places[i]})
 	}
 	t.row = make([]entry, len(t.columns))
 	for _, name := range slices {
@@ -113,23 +108,45 @@ func (t *Table) check(o *evidence.Outcome) error {
 
 // judgment is what the metric of a column says of an outcome.
 func (c *column) judgment(o *evidence.Outcome) (evidence.Judgment, error) {
-	if c.judged < 0 {
-		return measured(c.spec.Source, o)
+	return Judgment(c.spec, c.judged, o)
+}
+
+// Places returns, for each metric of a run, its place among the judgments of an
+// outcome; -1 for quantiles, which are not judged.
+func Places(specs []evidence.MetricSpec) []int {
+	places := make([]int, len(specs))
+	judged := 0
+	for i, s := range specs {
+		places[i] = -1
+		if s.Kind != evidence.Quantile {
+			places[i] = judged
+			judged++
+		}
 	}
-	j := o.Judgments[c.judged]
+	return places
+}
+
+// Judgment is what a metric says of an outcome, without detail: the judgment at
+// its place, which must be there, or what a quantile measures of it. The error
+// says that the outcome does not fit the metric.
+func Judgment(spec evidence.MetricSpec, place int, o *evidence.Outcome) (evidence.Judgment, error) {
+	if place < 0 {
+		return measured(spec.Source, o)
+	}
+	j := o.Judgments[place]
 	switch {
 	case j.State == evidence.Missing, j.State == evidence.NotApplicable:
 		return evidence.Judgment{State: j.State, Reason: j.Reason}, nil
 	case j.State != evidence.Judged:
 		return j, fmt.Errorf("unknown state %d of a judgment", j.State)
-	case c.spec.Kind == evidence.Rate && (j.Value == 0 || j.Value == 1):
+	case spec.Kind == evidence.Rate && (j.Value == 0 || j.Value == 1):
 		return j, nil
-	case c.spec.Kind == evidence.Rate:
+	case spec.Kind == evidence.Rate:
 		return j, fmt.Errorf("%v is neither passed (1) nor failed (0)", j.Value)
-	case c.spec.Kind != evidence.Mean:
-		return j, fmt.Errorf("unknown kind %q", c.spec.Kind)
-	case !(j.Value >= c.spec.Range[0] && j.Value <= c.spec.Range[1]):
-		return j, fmt.Errorf("%v lies outside the range from %v to %v", j.Value, c.spec.Range[0], c.spec.Range[1])
+	case spec.Kind != evidence.Mean:
+		return j, fmt.Errorf("unknown kind %q", spec.Kind)
+	case !(j.Value >= spec.Range[0] && j.Value <= spec.Range[1]):
+		return j, fmt.Errorf("%v lies outside the range from %v to %v", j.Value, spec.Range[0], spec.Range[1])
 	}
 	return j, nil
 }

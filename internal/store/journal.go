@@ -28,7 +28,7 @@ const (
 	checksumLen = 8
 	// maxLine bounds one line of a journal or of cases.jsonl, in bytes. Inputs
 	// of 50 MB and bodies of 32 MiB fit several times.
-	maxLine = 1 << 30
+	maxLine = 512 << 20
 )
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) } // made once by the library

@@ -176,6 +176,9 @@ func TestCrashInFinish(t *testing.T) {
 		}
 		_, err := s.Resume("latest")
 		wantError(t, err, "is finished")
+		if diff := cmp.Diff(whole, contents(t, s.runDir(testID))); diff != "" {
+			t.Errorf("files (-undisturbed +crashed):\n%s", diff)
+		}
 		r := must[*Run](t)(s.Resolve("latest"))
 		if got := len(outcomes(t, r)); got != n {
 			t.Errorf("%d outcomes, want %d", got, n)

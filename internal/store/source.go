@@ -140,7 +140,7 @@ func checkEntry(e *zip.File, seen map[string]bool) error {
 	case seen[name]:
 		return fmt.Errorf("the zip has the entry %q twice", name)
 	case strings.ContainsAny(name, "\\:\x00") || !fs.ValidPath(strings.TrimSuffix(name, "/")) || name == "./":
-		return fmt.Errorf("the zip has the entry %q, whose path leads outside", name)
+		return fmt.Errorf("the zip has the entry %q, whose path may lead outside", name)
 	case !mode.IsRegular() && !mode.IsDir():
 		return fmt.Errorf("the zip has the entry %q, which is a link or no regular file", name)
 	case isBundleFile(name[strings.LastIndexByte(name, '/')+1:]) && e.UncompressedSize64 > maxInflated:

@@ -112,6 +112,7 @@ func (s *Store) Resume(name string) (*Writer, error) {
 	}
 	defer r.Close()
 	if finished(r.Manifest) {
+		os.Remove(filepath.Join(r.dir, journalFile)) // left by a crash just after run.json
 		return nil, s.nothingToResume(r.Manifest)
 	}
 	w := newWriter(r.dir, r.Manifest)

@@ -33,12 +33,8 @@ func sliceMember(c *evidence.Case, name string) evidence.Value {
 	if !ok {
 		return nil
 	}
-	for member, v := range evidence.Members(c.Metadata) {
-		if member == key {
-			return v
-		}
-	}
-	return nil
+	v, _ := evidence.Member(c.Metadata, key)
+	return v
 }
 
 // checkSlices says which slices the metadata of a case cannot name a value of.

@@ -575,7 +575,7 @@ func (t *translator) octal(start int) (rune, error) {
 
 // class reads what follows an opening bracket.
 func (t *translator) class(start int, f *flags) (string, error) {
-	var s set
+	var s charset
 	s.negated = t.accept("^")
 	for first := true; first || t.peek() != ']'; first = false {
 		at := t.at
@@ -605,7 +605,7 @@ func (t *translator) class(start int, f *flags) (string, error) {
 }
 
 // member reads one character of a class, or a category such as \d.
-func (t *translator) member(start int, f *flags) (rune, *set, error) {
+func (t *translator) member(start int, f *flags) (rune, *charset, error) {
 	at, c := t.at, t.peek()
 	if c < 0 {
 		return 0, nil, t.fail(start, "missing ], the character set does not end")
@@ -627,7 +627,7 @@ func (t *translator) member(start int, f *flags) (rune, *set, error) {
 func literal(c rune, f *flags) string {
 	if f.ignoreCase {
 		if folded := foldRanges([]span{{c, c}}, f.ascii); folded[0] != (span{c, c}) || len(folded) > 1 {
-			return set{ranges: folded}.expression()
+			return charset{ranges: folded}.expression()
 		}
 	}
 	return regexp.QuoteMeta(string(c))
@@ -636,8 +636,8 @@ func literal(c rune, f *flags) string {
 // span is a range of characters, both ends included.
 type span struct{ low, high rune }
 
-// set is a set of characters: ranges and Unicode classes, or what is in neither.
-type set struct {
+// charset is a set of characters: ranges and Unicode classes, or what is in neither.
+type charset struct {
 	ranges  []span
 	fixed   []span // as ranges, but of categories: other cases are not added
 	classes string // such as \p{Nd}, as they stand inside brackets
@@ -645,7 +645,7 @@ type set struct {
 }
 
 // add adds a range, or a category in its place.
-func (s *set) add(low, high rune, category *set) {
+func (s *charset) add(low, high rune, category *charset) {
 	switch {
 	case category == nil:
 		s.ranges = append(s.ranges, span{low, high})
@@ -657,7 +657,7 @@ func (s *set) add(low, high rune, category *set) {
 	}
 }
 
-func (s set) expression() string {
+func (s charset) expression() string {
 	var b strings.Builder
 	b.WriteByte('[')
 	if s.negated {
@@ -677,24 +677,24 @@ func (s set) expression() string {
 // category returns the set of \d, \s or \w, or of its opposite. Without the
 // flag a they are Unicode's: decimal digits; white space; letters, numbers
 // and the underscore.
-func category(c rune, ascii bool) set {
-	var s set
+func category(c rune, ascii bool) charset {
+	var s charset
 	switch unicode.ToLower(c) {
 	case 'd':
-		s = set{classes: `\p{Nd}`}
+		s = charset{classes: `\p{Nd}`}
 		if ascii {
-			s = set{ranges: []span{{'0', '9'}}}
+			s = charset{ranges: []span{{'0', '9'}}}
 		}
 	case 's':
-		s = set{ranges: []span{{'\t', '\r'}, {' ', ' '}}}
+		s = charset{ranges: []span{{'\t', '\r'}, {' ', ' '}}}
 		if !ascii {
 			s.ranges = []span{{'\t', '\r'}, {0x1c, ' '}, {0x85, 0x85}, {0xa0, 0xa0}, {0x1680, 0x1680},
 				{0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}}
 		}
 	case 'w':
-		s = set{ranges: []span{{'_', '_'}}, classes: `\p{L}\p{N}`}
+		s = charset{ranges: []span{{'_', '_'}}, classes: `\p{L}\p{N}`}
 		if ascii {
-			s = set{ranges: []span{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}}
+			s = charset{ranges: []span{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}}
 		}
 	}
 	s.negated = unicode.IsUpper(c)
@@ -702,7 +702,7 @@ func category(c rune, ascii bool) set {
 }
 
 // complement returns the ranges of what is not in a category.
-func (s set) complement() []span {
+func (s charset) complement() []span {
 	spans := slices.Clone(s.ranges)
 	for name, table := range map[string]*unicode.RangeTable{`\p{Nd}`: unicode.Nd, `\p{L}`: unicode.L, `\p{N}`: unicode.N} {
 		if strings.Contains(s.classes, name) {

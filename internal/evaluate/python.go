@@ -108,12 +108,18 @@ func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f 
 // casefold removes differences of case as str.casefold does: two texts are
 // equal after the one when they are after the other.
 func casefold(s string) string {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return cases.Fold().String(s)
-		}
+	if isASCII(s) {
+		return strings.ToLower(s)
 	}
-	return strings.ToLower(s)
+	// Fold swaps the two cases of Cherokee; given small letters only, it makes
+	// them all capital, as Unicode's CaseFolding.txt does.
+	s = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cherokee, r) {
+			return unicode.ToLower(r)
+		}
+		return r
+	}, s)
+	return cases.Fold().String(s)
 }
 
 // pythonEqual compares two JSON values: true is 1, false is 0, numbers are

@@ -38,10 +38,7 @@ type retrieval struct {
 // above 0, a unit named twice with its highest grade. Labels that [retrieval.checkCase]
 // refuses are left out.
 func (r retrieval) labels(c *evidence.Case) []label {
-	relevant, err := evidence.Lookup(c.Expected, "relevant")
-	if err != nil {
-		return nil
-	}
+	relevant, _ := evidence.Member(c.Expected, "relevant")
 	var labels []label
 	for v := range evidence.Elements(relevant) {
 		l, fault := r.label(v)
@@ -63,26 +60,20 @@ func (r retrieval) label(v evidence.Value) (label, string) {
 	if v.Kind() != '{' {
 		return l, "want an object such as {\"doc_id\": \"…\"}, found " + evidence.Shorten(v, 60)
 	}
-	var hasDoc, hasChunk bool
-	for name, member := range evidence.Members(v) {
-		switch name {
-		case "doc_id":
-			if l.doc, hasDoc = evidence.Text(member); !hasDoc || l.doc == "" {
-				return l, "doc_id: want a string that is not empty, found " + evidence.Shorten(member, 60)
-			}
-		case "chunk_id":
-			if member.Kind() == 'n' {
-				continue
-			}
-			if l.chunk, hasChunk = evidence.Text(member); !hasChunk || l.chunk == "" {
-				return l, "chunk_id: want a string that is not empty, found " + evidence.Shorten(member, 60)
-			}
-		case "grade":
-			grade, err := strconv.ParseFloat(string(member), 64)
-			if member.Kind() != '0' || err != nil || grade < 0 || math.IsInf(grade, 0) {
-				return l, "grade: want a finite number of at least 0, found " + evidence.Shorten(member, 60)
-			}
-			l.grade = grade
+	doc, hasDoc := evidence.Member(v, "doc_id")
+	if l.doc, _ = evidence.Text(doc); hasDoc && l.doc == "" {
+		return l, "doc_id: want a string that is not empty, found " + evidence.Shorten(doc, 60)
+	}
+	chunk, _ := evidence.Member(v, "chunk_id")
+	hasChunk := !evidence.IsNull(chunk)
+	if l.chunk, _ = evidence.Text(chunk); hasChunk && l.chunk == "" {
+		return l, "chunk_id: want a string that is not empty, found " + evidence.Shorten(chunk, 60)
+	}
+	if grade, ok := evidence.Member(v, "grade"); ok {
+		var err error
+		l.grade, err = strconv.ParseFloat(string(grade), 64)
+		if grade.Kind() != '0' || err != nil || l.grade < 0 {
+			return l, "grade: want a finite number of at least 0, found " + evidence.Shorten(grade, 60)
 		}
 	}
 	switch {
@@ -98,8 +89,8 @@ func (r retrieval) label(v evidence.Value) (label, string) {
 
 // checkCase says which labels of the case are malformed.
 func (r retrieval) checkCase(c *evidence.Case) []string {
-	relevant, err := evidence.Lookup(c.Expected, "relevant")
-	if err != nil || evidence.IsNull(relevant) {
+	relevant, ok := evidence.Member(c.Expected, "relevant")
+	if !ok || evidence.IsNull(relevant) {
 		return nil
 	}
 	if relevant.Kind() != '[' {
@@ -118,10 +109,13 @@ func (r retrieval) checkCase(c *evidence.Case) []string {
 
 // Applicable implements [Evaluator]: the case must name something relevant.
 func (r retrieval) Applicable(c *evidence.Case) string {
-	if len(r.labels(c)) == 0 {
-		return evidence.ReasonNoRelevanceLabels
+	relevant, _ := evidence.Member(c.Expected, "relevant")
+	for v := range evidence.Elements(relevant) {
+		if l, fault := r.label(v); fault == "" && l.grade > 0 {
+			return ""
+		}
 	}
-	return ""
+	return evidence.ReasonNoRelevanceLabels
 }
 
 // found is a relevant unit that was retrieved.

@@ -334,7 +334,9 @@ func TestDecodePythonCaseLines(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %q artifacts=%d,%d,%d %s", l.Case.ID, l.Execution.Status, kind,
 			len(l.Execution.Artifacts.Retrieval), len(l.Execution.Artifacts.Context), len(l.Execution.Artifacts.Citations), strings.Join(words, " ")))
 		// The scenario's own digest is of another domain, ours is of its content.
-		var python struct{ Scenario struct{ Input, Expected, Metadata json.RawMessage } }
+		var python struct {
+			Scenario struct{ Input, Expected, Metadata json.RawMessage }
+		}
 		if err := json.Unmarshal(line, &python); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ type PathError struct {
 	Path  string // as given
 	Step  string // the key or index that is not there
 	At    string // the path up to the step; "" is the whole value
-	Found string // what stands at At: the keys there are, or its type
+	Found Value  // what stands at At
 }
 
 // Error implements error.
@@ -22,7 +22,7 @@ func (e *PathError) Error() string {
 		where = strconv.Quote(shorten(e.At, 80))
 	}
 	return fmt.Sprintf("nothing at %s: %s has no %s (%s)",
-		strconv.Quote(shorten(e.Path, 120)), where, strconv.Quote(shorten(e.Step, 60)), e.Found)
+		strconv.Quote(shorten(e.Path, 120)), where, strconv.Quote(shorten(e.Step, 60)), describe(e.Found))
 }
 
 // Lookup returns what stands at a dotted path in v: members by key, elements
@@ -47,11 +47,24 @@ func Lookup(v Value, path string) (Value, error) {
 			}
 		}
 		if next < 0 {
-			return nil, &PathError{Path: path, Step: step, At: strings.TrimSuffix(path[:done], "."), Found: describe(v[min(at, len(v)):])}
+			return nil, &PathError{Path: path, Step: step, At: strings.TrimSuffix(path[:done], "."), Found: v[min(at, len(v)):]}
 		}
 		at = next
 	}
 	return v[at:valueEnd(v, at)], nil
+}
+
+// Member returns a member of an object by its name, which may hold dots; ok is
+// false when v has none or is no object.
+func Member(v Value, name string) (member Value, ok bool) {
+	at := -1
+	if i := skipSpace(v, 0); i < len(v) && v[i] == '{' {
+		at = memberAt(v, i, name)
+	}
+	if at < 0 {
+		return nil, false
+	}
+	return v[at:valueEnd(v, at)], true
 }
 
 // memberAt returns the offset of the value of a member of the object at i, or -1.

@@ -53,7 +53,7 @@ var only = map[string][]string{
 }
 
 // pure packages reach no network, disk, clock, environment or other process.
-var pure = []string{"internal/stats", "internal/measure", "internal/decide", "internal/evaluate"}
+var pure = []string{"internal/stats", "internal/measure", "internal/compare", "internal/decide", "internal/evaluate"}
 
 var impure = []string{"net", "os", "io/fs", "io/ioutil", "path/filepath", "syscall", "time", "database", "math/rand", "crypto/rand"}
 
@@ -66,8 +66,9 @@ var may = map[string][]string{
 	"internal/stats":    {},
 	"internal/evidence": {"internal/problem"},
 	"internal/measure":  {"internal/evidence", "internal/stats"},
-	"internal/decide":   {"internal/evidence", "internal/measure", "internal/policy", "internal/stats"},
-	"internal/report":   {"internal/decide", "internal/evidence", "internal/measure", "internal/policy"},
+	"internal/compare":  {"internal/evidence", "internal/measure", "internal/stats"},
+	"internal/decide":   {"internal/compare", "internal/evidence", "internal/measure", "internal/policy", "internal/stats"},
+	"internal/report":   {"internal/compare", "internal/decide", "internal/evidence", "internal/measure", "internal/policy"},
 	"internal/runner":   {"internal/evidence", "internal/redact"},
 	"internal/evaluate": {"internal/evidence", "internal/problem", "internal/suite"},
 	"internal/dataset":  {"internal/evidence", "internal/problem"},

@@ -44,7 +44,12 @@ type Env struct {
 type Interrupted struct{ Signal os.Signal }
 
 // Error names the signal.
-func (i Interrupted) Error() string { return "interrupted by " + i.Signal.String() }
+func (i Interrupted) Error() string {
+	if i.Signal == syscall.SIGTERM {
+		return "interrupted by SIGTERM"
+	}
+	return "interrupted by SIGINT"
+}
 
 func (i Interrupted) exitCode() int {
 	if i.Signal == syscall.SIGTERM {

@@ -63,16 +63,15 @@ func (e *Env) gate(name string, c configFlags, f formatFlags, save bool) error {
 	if err := checkRole(p, run.Manifest); err != nil {
 		return err
 	}
-	t, err := load(run)
+	m, t, err := load(run)
 	if err != nil {
 		return err
 	}
-	m := *run.Manifest
 	if m.Counts.OK == 0 {
-		return problem.Errorf("no case of %s was answered, so there is nothing to decide: %s", m.ID, m.Stopped)
+		return problem.Errorf("no case of %s was answered, so there is nothing to decide; oloproof inspect %s --failures shows why", m.ID, m.ID)
 	}
 	m.Policies = []evidence.PolicyRef{{Path: p.Path, Digest: evidence.Digest(p.Digest)}}
-	doc := decideDocument(&m, t, p)
+	doc := decideDocument(m, t, p)
 	if save {
 		if err := run.SaveDocument(func(w io.Writer) error { return report.JSON(w, doc) }); err != nil {
 			return err

@@ -70,9 +70,9 @@ func storedDocument(run *store.Run) (*report.Document, error) {
 	if data != nil {
 		return report.ReadJSON(data)
 	}
-	t, err := load(run)
+	m, t, err := load(run)
 	if err != nil {
 		return nil, err
 	}
-	return decideDocument(run.Manifest, t, nil), nil
+	return decideDocument(m, t, nil), nil
 }

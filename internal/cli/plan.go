@@ -84,9 +84,9 @@ func (e *Env) planRun(name string, c configFlags) error {
 	if err := p.Check(run.Manifest.Metrics, run.Manifest.Slices); err != nil {
 		return err
 	}
-	t, err := load(run)
+	m, t, err := load(run)
 	if err != nil {
 		return err
 	}
-	return report.Plan(e.Stdout, decideDocument(run.Manifest, t, p))
+	return report.Plan(e.Stdout, decideDocument(m, t, p))
 }

@@ -373,6 +373,9 @@ func (x *activeRun) abort(ctx context.Context, cause error) error {
 	m.Counts, m.Cache = x.tally.counts, x.tally.cache
 	m.Counts.NotRun = m.Counts.Cases - m.Counts.OK - m.Counts.Error
 	m.Stopped = x.redact.String(firstLine(cause))
+	if err := x.markNotRun(); err != nil {
+		return errors.Join(cause, err)
+	}
 	if err := x.writer.Abort(m); err != nil {
 		return errors.Join(cause, err)
 	}
@@ -386,6 +389,28 @@ func (x *activeRun) abort(ctx context.Context, cause error) error {
 		fmt.Fprintf(x.env.Stderr, "  go on:        oloproof run --resume=%s%s\n", m.ID, flag)
 	}
 	return cause
+}
+
+// markNotRun records the cases that did not finish, so that none is lost: they
+// are missing observations, and --resume runs them.
+func (x *activeRun) markNotRun() error {
+	for i := range x.project.data.Len() {
+		if x.writer.Done(i) {
+			continue
+		}
+		c, err := x.project.data.Case(i)
+		if err != nil {
+			return err
+		}
+		e := evidence.Execution{Status: evidence.StatusNotRun}
+		err = x.writer.Add(&store.Record{
+			Case: c, Execution: e, Judgments: x.project.eval.Judge(c, &e), Slices: sliceValues(c, x.manifest.Slices),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func firstLine(err error) string {

@@ -68,8 +68,39 @@ func (t *tally) intervals(level float64) string {
 	return report.Brief(t.table.Metrics(level))
 }
 
-// load counts the outcomes of a stored run.
-func load(run *store.Run) (*tally, error) {
+// load counts the outcomes of a stored run and returns them with its manifest.
+// A case of which nothing is stored, because the run was killed, is missing like
+// one that did not run.
+func load(run *store.Run) (*evidence.Manifest, *tally, error) {
 	t := newTally(run.Manifest)
-	return t, run.Outcomes(t.add)
+	next := 0
+	err := run.Outcomes(func(_ int, o *evidence.Outcome) error {
+		next++
+		return t.add(next-1, o)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	lost := lostOutcome(run.Manifest)
+	for ; next < run.Manifest.Dataset.Cases; next++ {
+		if err := t.add(next, lost); err != nil {
+			return nil, nil, err
+		}
+	}
+	m := *run.Manifest
+	m.Counts = t.counts
+	return &m, t, nil
+}
+
+func lostOutcome(m *evidence.Manifest) *evidence.Outcome {
+	o := &evidence.Outcome{Status: evidence.StatusNotRun, Slices: make([]string, len(m.Slices))}
+	for i := range o.Slices {
+		o.Slices[i] = evidence.NoSlice
+	}
+	for _, spec := range m.Metrics {
+		if spec.Kind != evidence.Quantile {
+			o.Judgments = append(o.Judgments, evidence.Judgment{State: evidence.Missing, Reason: evidence.ReasonNotRun})
+		}
+	}
+	return o
 }

@@ -105,7 +105,6 @@ type flags struct {
 type translator struct {
 	source []rune
 	at     int
-	global flags
 	names  map[string]bool // of groups
 
 	hasEnd, hasBoundary, hasEmpty bool

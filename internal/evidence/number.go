@@ -13,7 +13,7 @@ import (
 // and in evaluators that compare text.
 func NumberText(v Value) string {
 	v = bytes.TrimSpace(v)
-	if bytes.IndexAny(v, ".eE") < 0 {
+	if !bytes.ContainsAny(v, ".eE") {
 		if string(v) == "-0" {
 			return "0"
 		}

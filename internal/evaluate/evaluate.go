@@ -132,7 +132,7 @@ func (s *Set) Specs() []evidence.MetricSpec {
 		o := &s.suite.Evaluators[i]
 		spec := evidence.MetricSpec{
 			ID: o.Criterion, Kind: evidence.Rate, Range: [2]float64{0, 1},
-			Evaluator: s.suite.EvaluatorDigest(i), Type: o.Type,
+			Evaluator: s.suite.EvaluatorDigest(i), Type: o.Type, Options: o.Options(),
 		}
 		if k, ok := e.(kinded); ok {
 			spec.Kind = k.kind()

@@ -175,3 +175,15 @@ func appendString(dst []byte, s string) []byte {
 	dst, _ = jsontext.AppendQuote(dst, s) // the error only reports the replacement
 	return dst
 }
+
+// EvaluatorDigest returns the content id of an evaluator, given as JSON in the
+// keys of the suite. The criterion, which is only its name, is not part of it.
+// The error says that options is no JSON object.
+func EvaluatorDigest(options Value) (Digest, error) {
+	var m map[string]Value
+	if err := json.Unmarshal(options, &m); err != nil {
+		return "", fmt.Errorf("options of an evaluator: %w", err)
+	}
+	delete(m, "criterion")
+	return ContentID("evaluator/v1", m)
+}

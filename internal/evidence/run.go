@@ -25,6 +25,9 @@ type MetricSpec struct {
 	Evaluator Digest `json:"evaluator,omitzero"`
 	// Type is the evaluator's type, such as contains; empty for quantiles.
 	Type string `json:"type,omitzero"`
+	// Options is the evaluator in the keys of the suite, as canonical JSON, so that
+	// a run can be judged again; nil for quantiles.
+	Options Value `json:"options,omitzero"`
 }
 
 // RunStatus says how far a run came.

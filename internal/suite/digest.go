@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/strictyaml"
 )
 
 // Domains of the content ids of a suite.
 const (
-	suiteDomain     = "suite/v1"
-	systemDomain    = "system/v1"
-	evaluatorDomain = "evaluator/v1"
+	suiteDomain  = "suite/v1"
+	systemDomain = "system/v1"
 )
 
 // meaning is a JSON object.
@@ -74,8 +74,18 @@ func artifactMeaning(artifacts []ArtifactPath) meaning {
 // EvaluatorDigest returns the content id of the type and options of the i-th
 // evaluator. The criterion, which is only its name, is not part of it.
 func (s *Suite) EvaluatorDigest(i int) evidence.Digest {
-	e := s.Evaluators[i]
-	m := meaning{"type": e.Type, "fail_on_execution_error": e.FailOnError}
+	id, err := evidence.EvaluatorDigest(s.Evaluators[i].Options())
+	if err != nil {
+		panic(fmt.Sprintf("content id of an evaluator: %v", err))
+	}
+	return id
+}
+
+// Options returns the evaluator as canonical JSON in the keys of the suite, each
+// option with its value, so that a run can be judged again without its suite;
+// see [ReadEvaluator].
+func (e *Evaluator) Options() evidence.Value {
+	m := meaning{"type": e.Type, "criterion": e.Criterion, "on_execution_error": choose(e.FailOnError, "fail", "missing")}
 	switch e.Type {
 	case typeContains:
 		m["field"], m["expected_field"] = e.Field, e.ExpectedField
@@ -83,15 +93,40 @@ func (s *Suite) EvaluatorDigest(i int) evidence.Digest {
 		m["field"], m["expected_field"] = e.Field, e.ExpectedField
 		m["strip"], m["casefold"] = e.Strip, e.CaseFold
 	case typeRegex:
-		m["field"], m["pattern"], m["pass_if_no_match"] = e.Field, e.Pattern, e.PassIfNoMatch
+		m["field"], m["pattern"], m["pass_if"] = e.Field, e.Pattern, choose(e.PassIfNoMatch, "no_match", "match")
 	case typeJSONSchema:
 		m["field"], m["schema"] = e.Field, e.Schema
 	case typeHitRate, typeRecall, typeMRR, typeNDCG:
-		m["k"], m["chunk_unit"] = e.K, e.ChunkUnit
+		m["k"], m["relevance_unit"] = e.K, choose(e.ChunkUnit, "chunk", "doc")
 	case typeCitationValidity:
 		m["require_citations"] = e.RequireCitations
 	}
-	return contentID(evaluatorDomain, m)
+	options, err := evidence.Canonical(m)
+	if err != nil {
+		panic(fmt.Sprintf("options of an evaluator: %v", err))
+	}
+	return options
+}
+
+func choose(b bool, yes, no string) string {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// ReadEvaluator reads what [Evaluator.Options] wrote; where says from which file
+// it comes. The error is a [problem.List].
+func ReadEvaluator(where string, options evidence.Value) (*Evaluator, error) {
+	e := &Evaluator{}
+	// JSON is YAML but for these, which break lines there.
+	text := strings.NewReplacer("\u0085", `\u0085`, "\u2028", `\u2028`, "\u2029", `\u2029`).Replace(string(options))
+	f, err := strictyaml.Parse(where, []byte(text), e.table())
+	if err != nil {
+		return nil, err
+	}
+	e.complete()
+	return e, f.Err()
 }
 
 // contentID returns the content id of values that were read from a suite, all

@@ -338,3 +338,38 @@ func checkInvariants(t *testing.T, s *Suite) {
 		t.Fatalf("the message shows a value of the environment: %v", err)
 	}
 }
+
+func TestEvaluatorOptionsAreReadBack(t *testing.T) {
+	for _, text := range []string{
+		"{type: contains, criterion: c, field: answer.text, expected_field: a}",
+		"{type: contains, criterion: c, field: null}",
+		"{type: exact_match, criterion: c, strip: false, casefold: true, on_execution_error: fail}",
+		`{type: regex, criterion: c, pattern: "^a\\d+$ # \u2028 '", pass_if: no_match}`,
+		"{type: json_schema, criterion: c, schema: {type: object, required: [answer], minimum: 1.50}}",
+		"{type: hit_rate, k: 3, relevance_unit: chunk}",
+		"{type: recall}", "{type: mrr}", "{type: ndcg, k: 7}",
+		"{type: citation_validity, require_citations: true}",
+	} {
+		s, err := Parse("oloproof.yaml", []byte(`project: p
+dataset: d.jsonl
+system:
+  name: s
+  version: "1"
+  http: {url: "http://localhost/x", artifacts: {retrieval/v1: r, context/v1: c, citations/v1: i}}
+evaluators:
+  - `+text+"\n"), nil)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		want := s.Evaluators[0].Options()
+		e, err := ReadEvaluator("run.json", want)
+		if err != nil {
+			t.Errorf("%s: ReadEvaluator(%s): %v", text, want, err)
+			continue
+		}
+		if got := e.Options(); string(got) != string(want) {
+			t.Errorf("%s: read back as %s, want %s", text, got, want)
+		}
+	}
+}

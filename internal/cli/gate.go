@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -41,39 +40,16 @@ func newGate(env *Env) *cobra.Command {
 }
 
 func (e *Env) gate(name string, c configFlags, f formatFlags, save bool) error {
-	st, err := e.openStore(c.config)
+	s, err := e.openStored(name, c)
 	if err != nil {
 		return err
 	}
-	run, err := st.Resolve(name)
-	if err != nil {
-		return err
-	}
-	defer run.Close()
-	p, err := loadPolicy(c, policy.Load)
-	if err != nil {
-		return err
-	}
-	if p == nil {
-		return problem.Errorf("there is no policy: %s does not exist, so name one with --policy", filepath.Join(filepath.Dir(c.config), "release.yaml"))
-	}
-	if err := p.Check(run.Manifest.Metrics, run.Manifest.Slices); err != nil {
-		return err
-	}
-	if err := checkRole(p, run.Manifest); err != nil {
-		return err
-	}
-	m, t, err := load(run)
-	if err != nil {
-		return err
-	}
-	if m.Counts.OK == 0 {
-		return problem.Errorf("no case of %s was answered, so there is nothing to decide; oloproof inspect %s --failures shows why", m.ID, m.ID)
-	}
+	defer s.run.Close()
+	m, p := s.manifest, s.policy
 	m.Policies = []evidence.PolicyRef{{Path: p.Path, Digest: evidence.Digest(p.Digest)}}
-	doc := decideDocument(m, t, p)
+	doc := decideDocument(m, s.tally, p)
 	if save {
-		if err := run.SaveDocument(func(w io.Writer) error { return report.JSON(w, doc) }); err != nil {
+		if err := s.run.SaveDocument(func(w io.Writer) error { return report.JSON(w, doc) }); err != nil {
 			return err
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oloproof/oloproof-go/internal/decide"
-	"github.com/oloproof/oloproof-go/internal/policy"
-	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/report"
 )
 
@@ -65,28 +63,10 @@ func (p *project) eligible() map[string]int {
 }
 
 func (e *Env) planRun(name string, c configFlags) error {
-	st, err := e.openStore(c.config)
+	s, err := e.openStored(name, c)
 	if err != nil {
 		return err
 	}
-	run, err := st.Resolve(name)
-	if err != nil {
-		return err
-	}
-	defer run.Close()
-	p, err := loadPolicy(c, policy.Load)
-	if err != nil {
-		return err
-	}
-	if p == nil {
-		return problem.Errorf("there is no policy: %s does not exist, so name one with --policy", filepath.Join(filepath.Dir(c.config), "release.yaml"))
-	}
-	if err := p.Check(run.Manifest.Metrics, run.Manifest.Slices); err != nil {
-		return err
-	}
-	m, t, err := load(run)
-	if err != nil {
-		return err
-	}
-	return report.Plan(e.Stdout, decideDocument(m, t, p))
+	defer s.run.Close()
+	return report.Plan(e.Stdout, decideDocument(s.manifest, s.tally, s.policy))
 }

@@ -74,6 +74,21 @@ func New(s *suite.Suite) (*Set, error) {
 	return set, nil
 }
 
+// ForMetrics makes the evaluators that the metrics of a stored run were judged
+// with, in their order; where names the file the specs come from. The error is a
+// [problem.List].
+func ForMetrics(where string, specs []evidence.MetricSpec) (*Set, error) {
+	s := &suite.Suite{Path: where}
+	for _, spec := range specs {
+		e, err := suite.ReadEvaluator(where, spec.Options)
+		if err != nil {
+			return nil, err
+		}
+		s.Evaluators = append(s.Evaluators, *e)
+	}
+	return New(s)
+}
+
 // optionError is what is wrong with one option of an evaluator.
 type optionError struct {
 	key     string

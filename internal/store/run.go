@@ -59,6 +59,12 @@ func (r *Run) Place() string {
 	return r.dir
 }
 
+// HasCases reports whether the run carries its evidence, cases.jsonl. A bundle
+// may come without it, since it holds questions and answers.
+func (r *Run) HasCases() bool {
+	return !r.src.missing(casesFile) || !r.src.missing(journalFile)
+}
+
 // file returns the description of a file in the manifest.
 func (r *Run) file(name string) (f evidence.File, ok bool) {
 	for _, f := range r.Manifest.Files {

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/oloproof/oloproof-go/internal/compare"
+	"github.com/oloproof/oloproof-go/internal/evaluate"
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/store"
+)
+
+// sides returns the two sides of a comparison. The metrics of both runs whose
+// evaluator changed are judged again with the candidate's evaluators when both
+// runs have kept their evidence; their names are returned.
+func sides(candidate, baseline *store.Run) (c, b compare.Side, rejudged []string, err error) {
+	c = compare.Side{Manifest: candidate.Manifest, Outcomes: candidate.Outcomes}
+	b = compare.Side{Manifest: baseline.Manifest, Outcomes: baseline.Outcomes}
+	changed := changedMetrics(candidate.Manifest, baseline.Manifest)
+	if len(changed) == 0 || !candidate.HasCases() || !baseline.HasCases() {
+		return c, b, nil, nil
+	}
+	for _, spec := range changed {
+		rejudged = append(rejudged, spec.ID)
+	}
+	if c, err = judgedAgain(candidate, changed); err != nil {
+		return c, b, nil, err
+	}
+	if b, err = judgedAgain(baseline, changed); err != nil {
+		return c, b, nil, err
+	}
+	return c, b, rejudged, nil
+}
+
+// changedMetrics returns the candidate's specs of the metrics that both runs
+// have with another evaluator.
+func changedMetrics(candidate, baseline *evidence.Manifest) []evidence.MetricSpec {
+	var changed []evidence.MetricSpec
+	for _, spec := range candidate.Metrics {
+		i := slices.IndexFunc(baseline.Metrics, func(b evidence.MetricSpec) bool { return b.ID == spec.ID })
+		if i >= 0 && spec.Options != nil && baseline.Metrics[i].Kind != evidence.Quantile && baseline.Metrics[i].Evaluator != spec.Evaluator {
+			changed = append(changed, spec)
+		}
+	}
+	return changed
+}
+
+// judgedAgain is a run as if its metrics of these names had been judged by these
+// evaluators.
+func judgedAgain(run *store.Run, specs []evidence.MetricSpec) (compare.Side, error) {
+	set, err := evaluate.ForMetrics(run.Place(), specs)
+	if err != nil {
+		return compare.Side{}, err
+	}
+	again := map[string][]evidence.Judgment{}
+	err = run.CaseLines(func(line evidence.CaseLine) error {
+		again[line.Case.ID] = set.Judge(&line.Case, &line.Execution)
+		return nil
+	})
+	if err != nil {
+		return compare.Side{}, err
+	}
+	m := *run.Manifest
+	m.Metrics = slices.Clone(m.Metrics)
+	replace := map[int]int{} // place among the judged metrics to index of specs
+	judged := 0
+	for i := range m.Metrics {
+		if m.Metrics[i].Kind == evidence.Quantile {
+			continue
+		}
+		id := m.Metrics[i].ID
+		if j := slices.IndexFunc(specs, func(s evidence.MetricSpec) bool { return s.ID == id }); j >= 0 {
+			m.Metrics[i] = specs[j]
+			replace[judged] = j
+		}
+		judged++
+	}
+	outcomes := func(visit func(int, *evidence.Outcome) error) error {
+		return run.Outcomes(func(i int, o *evidence.Outcome) error {
+			fresh, ok := again[o.ID]
+			if !ok {
+				return fmt.Errorf("%s: case %s is in judgments.jsonl and not in cases.jsonl", run.Place(), o.ID)
+			}
+			changed := *o
+			changed.Judgments = slices.Clone(o.Judgments)
+			for place, j := range replace {
+				changed.Judgments[place] = fresh[j]
+			}
+			return visit(i, &changed)
+		})
+	}
+	return compare.Side{Manifest: &m, Outcomes: outcomes}, nil
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"path/filepath"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/policy"
+	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/store"
+)
+
+// storedRun is a run read back, counted, with the policy that is to decide it.
+type storedRun struct {
+	run      *store.Run
+	manifest *evidence.Manifest
+	tally    *tally
+	policy   *policy.Policy
+}
+
+// openStored reads a run and the policy that is to decide it again. Close the
+// run in the end.
+func (e *Env) openStored(name string, c configFlags) (*storedRun, error) {
+	st, err := e.openStore(c.config)
+	if err != nil {
+		return nil, err
+	}
+	p, err := loadPolicy(c, policy.Load)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, problem.Errorf("there is no policy: %s does not exist, so name one with --policy", filepath.Join(filepath.Dir(c.config), "release.yaml"))
+	}
+	run, err := st.Resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &storedRun{run: run, policy: p}
+	if err := s.read(); err != nil {
+		run.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *storedRun) read() (err error) {
+	if err := s.policy.Check(s.run.Manifest.Metrics, s.run.Manifest.Slices); err != nil {
+		return err
+	}
+	if err := checkRole(s.policy, s.run.Manifest); err != nil {
+		return err
+	}
+	if s.manifest, s.tally, err = load(s.run); err != nil {
+		return err
+	}
+	if s.manifest.Counts.OK == 0 {
+		return problem.Errorf("no case of %s was answered, so there is nothing to decide; oloproof inspect %s --failures shows why", s.manifest.ID, s.manifest.ID)
+	}
+	return nil
+}

@@ -170,7 +170,7 @@ type region struct {
 func (t *exactTest) region(d float64) region {
 	z := t.score(t.wins, t.losses, d)
 	if !math.IsInf(z, 0) {
-		z -= 1e-9 * max(1, math.Abs(z)) // equal scores differ by rounding
+		z -= float64(1e-9 * max(1, math.Abs(z))) // equal scores differ by rounding
 	}
 	r := region{t, d, make([]int, t.n+1)}
 	k := 0
@@ -227,16 +227,16 @@ func (r region) most() (p, angle float64) {
 // between them, by golden section.
 func (r region) peak(lo, hi float64) (p, angle float64) {
 	const golden = 0.6180339887498949
-	a, b := hi-golden*(hi-lo), lo+golden*(hi-lo)
+	a, b := hi-float64(golden*(hi-lo)), lo+float64(golden*(hi-lo))
 	pa, pb := r.probability(a), r.probability(b)
 	for range 20 { // to 1e-4 of the distance: the peak is flat
 		if pa > pb {
 			hi, b, pb = b, a, pa
-			a = hi - golden*(hi-lo)
+			a = hi - float64(golden*(hi-lo))
 			pa = r.probability(a)
 		} else {
 			lo, a, pa = a, b, pb
-			b = lo + golden*(hi-lo)
+			b = lo + float64(golden*(hi-lo))
 			pb = r.probability(b)
 		}
 	}
@@ -258,17 +258,18 @@ func (r region) probability(angle float64) float64 {
 	if psi > 0 {
 		win = min(max((psi+r.difference)/(2*psi), 0), 1)
 	}
-	spread := 7*math.Sqrt(n*psi*(1-psi)) + 20
-	first, last := max(0, int(n*psi-spread)), min(r.n, int(math.Ceil(n*psi+spread)))
+	mean := float64(n * psi)
+	spread := float64(7*math.Sqrt(mean*(1-psi))) + 20
+	first, last := max(0, int(mean-spread)), min(r.n, int(math.Ceil(mean+spread)))
 	discordant, wins := r.binomial(psi), r.binomial(win)
 	k := r.least[first]
 	tail, sum := atLeast(k, first, win), 0.0
 	for s := first; ; s++ {
-		sum += discordant.mass(s, r.n) * tail
+		sum += float64(discordant.mass(s, r.n) * tail)
 		if s == last {
 			return sum
 		}
-		tail += win * wins.mass(k-1, s) // one more discordant pair, the same number of wins
+		tail += float64(win * wins.mass(k-1, s)) // one more discordant pair, the same number of wins
 		for ; k < r.least[s+1]; k++ {
 			tail -= wins.mass(k, s+1)
 		}

@@ -258,6 +258,24 @@ func TestTinyTails(t *testing.T) {
 	near(t, "upper", 1-betaQuantile(5e-6, 20860, 5, 1), rateUpper(4, 20864, 5e-6))
 }
 
+// TestExtremeLevels substitutes limits back into the distribution function, at
+// levels up to the last one below 1.
+func TestExtremeLevels(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 1_000_000).Draw(t, "n")
+		x := rapid.IntRange(1, n-1).Draw(t, "x")
+		level := 1 - math.Pow(10, rapid.Float64Range(-15.9, -0.01).Draw(t, "log10 of 1-level"))
+		i := Rate(x, n, 0, level)
+		const off = 1e-12
+		if p := i.Lower; binomialAtLeast(x, n, p) > tail(level) || binomialAtLeast(x, n, p*(1+off)) <= tail(level)*(1-1e-6) {
+			t.Errorf("%d of %d at %v: lower limit %v", x, n, level, p)
+		}
+		if p := rateLower(n-x, n, tail(level)); binomialAtLeast(n-x, n, p) > tail(level) || i.Upper != 1-p {
+			t.Errorf("%d of %d at %v: upper limit %v", x, n, level, i.Upper)
+		}
+	})
+}
+
 // TestSameAnswer: asking whether a limit reaches a threshold gives the answer
 // that comparing the limit gives, next to the limit as well.
 func TestSameAnswer(t *testing.T) {

@@ -59,6 +59,9 @@ func betaQuantile(tail, a, b, most float64) float64 {
 	const width = 0x1p-44
 	for hi-lo > width*hi {
 		mid := lo + (hi-lo)/2
+		if mid == lo || mid == hi {
+			break
+		}
 		if below(mid) {
 			lo = mid
 		} else {

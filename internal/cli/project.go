@@ -88,11 +88,11 @@ func (p *project) openData(collect func(error) error) error {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(p.suite.Dir, path)
 	}
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return collect(p.suite.Problem(p.suite.DatasetPos, "dataset: %s does not exist (paths start at the suite's directory)", filepath.ToSlash(path)))
+	}
 	p.data, err = dataset.Open(path, dataset.Options{Slices: p.suite.Slices, Visit: p.eval.Check})
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			err = p.suite.Problem(p.suite.DatasetPos, "the data set %s does not exist", path)
-		}
 		if err := collect(err); err != nil {
 			return err
 		}

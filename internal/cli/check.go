@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -16,29 +14,31 @@ import (
 
 func newCheck(env *Env) *cobra.Command {
 	var f runFlags
-	var noCall bool
+	var noCall, full bool
 	var caseID string
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "check every file, say what each rule can decide, call the endpoint once",
 		Long: `check reads suite, data set and policy, says what each rule can decide at the suite's
 size before anything is spent, calls the system for one case and shows what every
-evaluator made of the answer. Nothing is stored.`,
+evaluator made of the answer. Nothing is stored. It ends with 0 or 2.`,
 		Example: `  oloproof check --config my-rag/oloproof.yaml
-  oloproof check --no-call`,
+  oloproof check --no-call
+  oloproof check --case seat_count --full`,
 		Args: args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return env.check(cmd.Context(), f, noCall, caseID)
+			return env.check(cmd.Context(), f, noCall, full, caseID)
 		},
 	}
 	f.configFlags.add(cmd)
 	cmd.Flags().StringVar(&f.url, "url", "", "call this `url` instead of system.http.url; system.start is not launched")
 	cmd.Flags().BoolVar(&noCall, "no-call", false, "do not call the system")
+	cmd.Flags().BoolVar(&full, "full", false, "show the whole output and every artifact of the call")
 	cmd.Flags().StringVar(&caseID, "case", "", "call the system for the case `ID` (default the first one)")
 	return cmd
 }
 
-func (e *Env) check(ctx context.Context, f runFlags, noCall bool, caseID string) error {
+func (e *Env) check(ctx context.Context, f runFlags, noCall, full bool, caseID string) error {
 	p, err := openProject(f.configFlags)
 	if err != nil {
 		return err
@@ -59,10 +59,10 @@ func (e *Env) check(ctx context.Context, f runFlags, noCall bool, caseID string)
 		return err
 	}
 	if noCall {
-		_, err := fmt.Fprintln(e.Stdout, "\nThe system was not called.")
+		_, err := fmt.Fprintf(e.Stdout, "\nThe system was not called.\nNext: oloproof check%s\n", x.given().flags(true, true))
 		return err
 	}
-	return x.callOnce(ctx, index)
+	return x.callOnce(ctx, index, full)
 }
 
 // find returns the index of a case; "" is the first one.
@@ -85,10 +85,10 @@ func (p *project) find(id string) (int, error) {
 
 func (e *Env) printProject(p *project) {
 	fmt.Fprintf(e.Stdout, "Suite %s: %s\n", p.suite.Project, p.suite.Path)
-	fmt.Fprintf(e.Stdout, "Data set %s: %d cases, %s\n", p.suite.Dataset, p.data.Len(), p.data.Digest())
+	fmt.Fprintf(e.Stdout, "Data set %s: %s, %s\n", p.suite.Dataset, cases(p.data.Len()), p.data.Digest())
 	eligible := p.eligible()
 	for _, spec := range p.eval.Specs() {
-		fmt.Fprintf(e.Stdout, "  %s (%s): %d of %d cases can be judged\n", spec.ID, spec.Kind, eligible[spec.ID], p.data.Len())
+		fmt.Fprintf(e.Stdout, "  %s (%s): %d of %s can be judged\n", spec.ID, spec.Kind, eligible[spec.ID], cases(p.data.Len()))
 	}
 	for _, note := range slices.Concat(p.suite.Notes, p.data.Notes()) {
 		fmt.Fprintf(e.Stdout, "note: %s\n", report.Clean(note))
@@ -96,8 +96,15 @@ func (e *Env) printProject(p *project) {
 	fmt.Fprintln(e.Stdout)
 }
 
+func cases(n int) string {
+	if n == 1 {
+		return "1 case"
+	}
+	return fmt.Sprintf("%d cases", n)
+}
+
 // callOnce calls the system for one case and shows what came of it.
-func (x *activeRun) callOnce(ctx context.Context, index int) error {
+func (x *activeRun) callOnce(ctx context.Context, index int, full bool) error {
 	ctx, stop, err := x.startService(ctx)
 	if err != nil {
 		return err
@@ -116,19 +123,36 @@ func (x *activeRun) callOnce(ctx context.Context, index int) error {
 	fmt.Fprintf(out, "\nCalled %s for case %s\n", report.Clean(x.publicURL()), report.Clean(c.ID))
 	execution, err := system.Execute(ctx, c)
 	if err != nil {
-		var contract *evidence.ContractError
-		if errors.As(err, &contract) {
-			return problem.Errorf("%s", err)
-		}
-		return err
+		return explainContract(err)
 	}
 	judgments := x.project.eval.Judge(c, &execution)
-	if err := report.Call(out, &execution, x.project.eval.Specs(), judgments); err != nil {
+	again := "oloproof check" + x.given().flags(true, true)
+	hint := again + " --full"
+	if index != 0 {
+		hint += " --case " + shellWord(c.ID)
+	}
+	if full {
+		hint = ""
+	}
+	if err := report.Call(out, c, &execution, x.project.eval.Specs(), judgments, hint); err != nil {
 		return err
 	}
-	if execution.Status != evidence.StatusOK {
-		return problem.Errorf("the call for case %s failed: %s", c.ID, execution.Error.Message)
+	if e := execution.Error; e != nil {
+		message := fmt.Sprintf("the call for case %s failed: %s", c.ID, e.Message)
+		if fix := advice(e); fix != "" {
+			message += "\n  " + fix
+		}
+		return problem.Errorf("%s", message)
 	}
-	_, err = io.WriteString(out, "\nNext: oloproof run"+configFlag(x.flags.config)+"\n")
+	if missing(judgments) {
+		_, err = fmt.Fprintf(out, "\nNext: mend what errored above, then %s\n", again)
+		return err
+	}
+	_, err = fmt.Fprintf(out, "\nNext: oloproof run%s\n", x.given().flags(true, true))
 	return err
+}
+
+// missing reports whether an evaluator could not judge.
+func missing(judgments []evidence.Judgment) bool {
+	return slices.ContainsFunc(judgments, func(j evidence.Judgment) bool { return j.State == evidence.Missing })
 }

@@ -112,7 +112,9 @@ answer, retrieval and citation, puts an exact interval behind every number and
 decides each rule of a policy: PASS, FAIL, INSUFFICIENT_EVIDENCE or MANUAL_REVIEW.
 
 Exit codes: 0 nothing blocked, 1 blocked by a FAIL, 2 configuration error,
-malformed artifact or nothing evaluated, 3 blocked without a FAIL, 130 or 143 interrupted.`,
+malformed artifact or nothing evaluated, 3 blocked without a FAIL, 130 or 143 interrupted.
+
+Tutorial and reference: https://github.com/oloproof/oloproof-go/tree/main/docs`,
 		Example: `  oloproof init --example blackbox_rag my-rag
   oloproof run --config my-rag/oloproof.yaml`,
 		SilenceErrors: true,
@@ -134,10 +136,11 @@ malformed artifact or nothing evaluated, 3 blocked without a FAIL, 130 or 143 in
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.CompletionOptions.HiddenDefaultCmd = false
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetHelpCommand(newHelp())
 	root.AddCommand(
 		newInit(env), newCheck(env), newRun(env), newGate(env), newPlan(env), newInspect(env),
-		newRuns(env), newExport(env), newSchema(env), newExampleServer(env), newVersion(env),
+		newRuns(env), newExport(env), newSchema(env), newExampleServer(env), newVersion(env), newCompletion(env),
 	)
 	return root
 }

@@ -36,12 +36,12 @@ func decideDocument(m *evidence.Manifest, t *tally, p *policy.Policy) *report.Do
 }
 
 // show prints a document and ends with the code of its gate.
-func (e *Env) show(doc *report.Document, f formatFlags, config string) error {
+func (e *Env) show(doc *report.Document, f formatFlags, g given) error {
 	var err error
 	if f.format == "json" {
 		err = report.JSON(e.Stdout, doc)
 	} else {
-		err = e.showText(doc, config)
+		err = e.showText(doc, g)
 	}
 	if err != nil {
 		return err
@@ -52,10 +52,6 @@ func (e *Env) show(doc *report.Document, f formatFlags, config string) error {
 	return nil
 }
 
-func (e *Env) showText(doc *report.Document, config string) error {
-	next := report.NextSteps(doc)
-	for i := range next {
-		next[i] += configFlag(config)
-	}
-	return report.Text(e.Stdout, doc, report.TextOptions{Width: e.width(), Color: e.color(), Next: next})
+func (e *Env) showText(doc *report.Document, g given) error {
+	return report.Text(e.Stdout, doc, report.TextOptions{Width: e.width(), Color: e.color(), Next: g.next(doc)})
 }

@@ -53,7 +53,7 @@ func (e *Env) gate(name string, c configFlags, f formatFlags, save bool) error {
 			return err
 		}
 	}
-	return e.show(doc, f, c.config)
+	return e.show(doc, f, given{configFlags: c}.of(s.run, s.store))
 }
 
 // checkRole holds a policy's require_suite_role against the run's suite.

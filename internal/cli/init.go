@@ -100,6 +100,9 @@ func writeNew(dir string, files fs.FS) ([]string, error) {
 		return nil, err
 	}
 	if len(there) > 0 {
+		if dir == "." {
+			dir = "this directory"
+		}
 		return nil, problem.Errorf("%s holds %s already: name another directory, or move the file away", dir, strings.Join(there, ", "))
 	}
 	for _, name := range names {
@@ -128,10 +131,7 @@ func (e *Env) nextAfterInit(config string) error {
 	if err := e.printReach(p); err != nil {
 		return err
 	}
-	flag := ""
-	if config != "oloproof.yaml" {
-		flag = " --config " + filepath.ToSlash(config)
-	}
+	flag := given{configFlags: configFlags{config: config}}.flags(false, false)
 	_, err = fmt.Fprintf(e.Stdout, "\nNext: oloproof check%s\n      oloproof run%s\n", flag, flag)
 	return err
 }

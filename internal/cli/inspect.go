@@ -43,7 +43,7 @@ func newInspect(env *Env) *cobra.Command {
 				}
 				return report.Case(env.Stdout, line, run.Manifest)
 			}
-			return env.inspectRun(run, config)
+			return env.inspectRun(run, given{configFlags: configFlags{config: config}}.of(run, st))
 		},
 	}
 	cmd.Flags().StringVarP(&config, "config", "c", "oloproof.yaml", "the suite's `file`; the store lies beside it")
@@ -54,12 +54,12 @@ func newInspect(env *Env) *cobra.Command {
 }
 
 // inspectRun prints the stored document, or measures the run when it has none.
-func (e *Env) inspectRun(run *store.Run, config string) error {
+func (e *Env) inspectRun(run *store.Run, g given) error {
 	doc, err := storedDocument(run)
 	if err != nil {
 		return err
 	}
-	return e.showText(doc, config)
+	return e.showText(doc, g)
 }
 
 func storedDocument(run *store.Run) (*report.Document, error) {

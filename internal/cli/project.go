@@ -45,6 +45,9 @@ func (p *project) close() {
 // openProject reads every file of a project and reports the problems of all of
 // them together.
 func openProject(f configFlags) (*project, error) {
+	if _, err := os.Stat(f.config); errors.Is(err, os.ErrNotExist) {
+		return nil, problem.Errorf("there is no suite %s: oloproof init writes one, --config names another", f.config)
+	}
 	p := &project{}
 	var problems problem.List
 	collect := func(err error) error {
@@ -157,7 +160,7 @@ type formatFlags struct {
 }
 
 func (f *formatFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.format, "format", "text", "`text` or json")
+	cmd.Flags().StringVar(&f.format, "format", "text", "print the result as `FORMAT`: text or json")
 	cmd.Flags().BoolVar(&f.json, "json", false, "short form of --format json")
 }
 

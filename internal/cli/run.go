@@ -45,7 +45,12 @@ puts exact intervals on the metrics, decides the policy and ends with the gate's
 Finished cases are on disk at once: an interrupted run goes on with --resume.`,
 		Example: `  oloproof run --config my-rag/oloproof.yaml
   oloproof run --url https://preview-17.example.com/answer --policy release.yaml --json`,
-		Args: args(0, 0, ""),
+		Args: func(cmd *cobra.Command, given []string) error {
+			if len(given) == 1 && cmd.Flags().Changed("resume") {
+				return usageError{fmt.Errorf("the run to resume is named with an equals sign: --resume=%s", given[0])}
+			}
+			return args(0, 0, "")(cmd, given)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.formatFlags.check(); err != nil {
 				return err
@@ -63,7 +68,7 @@ Finished cases are on disk at once: an interrupted run goes on with --resume.`,
 	cmd.Flags().StringVar(&f.resume, "resume", "", "finish an interrupted `run`: the newest one, or --resume=RUN")
 	cmd.Flags().Lookup("resume").NoOptDefVal = "latest"
 	cmd.Flags().BoolVar(&f.reuse, "reuse", false, "reuse the answers of earlier runs of the same system; the report says so")
-	cmd.Flags().IntVar(&f.concurrency, "concurrency", 0, "calls in flight (default concurrency.system of the suite)")
+	cmd.Flags().IntVar(&f.concurrency, "concurrency", 0, "at most `N` calls in flight (default concurrency.system of the suite)")
 	return cmd
 }
 
@@ -129,6 +134,9 @@ func (x *activeRun) resolve() error {
 	x.redact = redact.New(x.resolved.Secrets)
 	return nil
 }
+
+// given is what the user typed, for the commands to try next.
+func (x *activeRun) given() given { return given{configFlags: x.flags.configFlags, url: x.flags.url} }
 
 // publicURL is the system's URL as it may be shown.
 func (x *activeRun) publicURL() string {
@@ -362,6 +370,7 @@ func (x *activeRun) level() float64 {
 // abort keeps what is finished of a run that cannot be decided, says how to go
 // on, and returns the cause.
 func (x *activeRun) abort(ctx context.Context, cause error) error {
+	cause = explainContract(cause)
 	m := x.manifest
 	m.Status = evidence.RunError
 	var interrupted Interrupted
@@ -381,12 +390,13 @@ func (x *activeRun) abort(ctx context.Context, cause error) error {
 	}
 	fmt.Fprintf(x.env.Stderr, "Run %s [%s/%s]: %d of %d cases are kept, nothing was decided\n",
 		m.ID, m.Status, m.Completeness, m.Counts.OK+m.Counts.Error, m.Counts.Cases)
-	flag := configFlag(x.flags.config)
+	g := x.given()
 	if m.Counts.Error > 0 {
-		fmt.Fprintf(x.env.Stderr, "  look at them: oloproof inspect %s --failures%s\n", m.ID, flag)
+		fmt.Fprintf(x.env.Stderr, "  look at them: oloproof inspect %s --failures%s\n", m.ID, g.flags(false, false))
 	}
 	if m.Counts.NotRun > 0 {
-		fmt.Fprintf(x.env.Stderr, "  go on:        oloproof run --resume=%s%s\n", m.ID, flag)
+		fmt.Fprintf(x.env.Stderr, "  go on:        oloproof run --resume=%s%s\n", m.ID, g.flags(true, true))
+		fmt.Fprintln(x.env.Stderr, "                (with the same suite, data set and policy; when one of them has to change, start a new run)")
 	}
 	return cause
 }
@@ -418,14 +428,6 @@ func firstLine(err error) string {
 	return strings.TrimPrefix(line, "Configuration error: ")
 }
 
-// configFlag repeats --config in a command to try, when it was given.
-func configFlag(config string) string {
-	if config == "oloproof.yaml" {
-		return ""
-	}
-	return " --config " + filepath.ToSlash(config)
-}
-
 // finish measures, decides, stores and prints.
 func (x *activeRun) finish() error {
 	m := x.manifest
@@ -446,7 +448,7 @@ func (x *activeRun) finish() error {
 	if err := x.writer.SaveDocument(func(w io.Writer) error { return report.JSON(w, doc) }); err != nil {
 		return err
 	}
-	return x.env.show(doc, x.flags.formatFlags, x.flags.config)
+	return x.env.show(doc, x.flags.formatFlags, x.given())
 }
 
 func (x *activeRun) notes() []string {

@@ -73,7 +73,11 @@ func newExport(env *Env) *cobra.Command {
 			if err := st.Export(run, dir); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(env.Stdout, "Exported %s to %s\n", run.Manifest.ID, filepath.ToSlash(dir))
+			fmt.Fprintf(env.Stdout, "Exported %s to %s\n", run.Manifest.ID, filepath.ToSlash(dir))
+			if run.HasCases() {
+				fmt.Fprintln(env.Stdout, "cases.jsonl holds questions, answers and passages; the other files hold none.")
+			}
+			_, err = fmt.Fprintf(env.Stdout, "Next: oloproof gate %s%s\n", shellWord(filepath.ToSlash(dir)), given{configFlags: configFlags{config: config}}.flags(false, false))
 			return err
 		},
 	}

@@ -28,11 +28,12 @@ func (e *Env) scaffold(dir, endpoint string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Stdout, "Wrote %s. Put your own questions into data/cases.jsonl and say in oloproof.yaml\nwhere your endpoint's response holds the answer.\n\n", strings.Join(written, ", "))
+	fmt.Fprintf(e.Stdout, "Wrote %s. Put your own questions into data/cases.jsonl and say\nin oloproof.yaml where your endpoint's response holds the answer.\n\n", strings.Join(written, ", "))
 	return e.nextAfterInit(filepath.Join(dir, "oloproof.yaml"))
 }
 
-const suiteTemplate = `# What is run, against what, and how it is judged. Every key: oloproof schema suite
+const suiteTemplate = `# What is run, against what, and how it is judged. Every key is explained in
+# https://github.com/oloproof/oloproof-go/blob/main/docs/suite.md
 version: 1
 project: %q
 dataset: data/cases.jsonl
@@ -42,25 +43,28 @@ system:
   version: "1"            # part of the system's identity: change it with the service
   http:
     url: %q
-    # headers: {Authorization: "Bearer ${RAG_TOKEN}"}   # read from the environment
-    # The input of a case is sent as the JSON body. This is where the answer stands
-    # in the response; leave it out when the whole body is the answer.
+    # headers: {Authorization: "Bearer ${RAG_TOKEN}"}   # ${NAME}: from the environment
+    # The input of a case is sent as the JSON body. output_path says where the output
+    # stands in the response, by keys and list indexes such as choices.0.text; leave
+    # it out when the whole body is the output.
     # output_path: result
-    # Evidence that the response carries, for hit_rate, recall, mrr, ndcg and
-    # citation_validity. Take the ones that yours has.
+    # What the service did to get there, for hit_rate, recall, mrr, ndcg and
+    # citation_validity. Take the ones that your response carries.
     # artifacts:
-    #   retrieval/v1: evidence.retrieval
-    #   context/v1: evidence.context
-    #   citations/v1: evidence.citations
+    #   retrieval/v1: evidence.retrieval   # {query, depth, candidates: [{doc_id, score, text}]}
+    #   context/v1: evidence.context       # {items: [{doc_id, position, text}], dropped: []}
+    #   citations/v1: evidence.citations   # {ids: [doc_id, …]}
 
 evaluators:
-  # passes when expected.answer occurs in the answer's field "answer"
+  # Passes when the case's expected.answer occurs in the output's field "answer".
+  # Leave field out when the output is a text.
   - {type: contains, criterion: answer_correct, field: answer, expected_field: answer}
 
 slices: [metadata.topic]
 `
 
-const policyTemplate = `# When the gate opens. Every key: oloproof schema policy
+const policyTemplate = `# When the gate opens. Every key is explained in
+# https://github.com/oloproof/oloproof-go/blob/main/docs/policies.md
 version: 1
 confidence_level: 0.95
 block_on: [FAIL, INSUFFICIENT_EVIDENCE, MANUAL_REVIEW]

@@ -14,8 +14,8 @@ func newSchema(env *Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema suite|policy|document",
 		Short: "print a JSON Schema, for editors and for readers of the document",
-		Example: `  oloproof schema suite > .vscode/oloproof.schema.json
-  oloproof schema document`,
+		Example: `  oloproof schema suite > oloproof.schema.json
+  oloproof schema document > document.schema.json`,
 		Args:      args(1, 1, "the name of the schema (suite, policy or document)"),
 		ValidArgs: names,
 		RunE: func(_ *cobra.Command, args []string) error {

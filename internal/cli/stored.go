@@ -11,6 +11,7 @@ import (
 
 // storedRun is a run read back, counted, with the policy that is to decide it.
 type storedRun struct {
+	store    *store.Store
 	run      *store.Run
 	manifest *evidence.Manifest
 	tally    *tally
@@ -35,7 +36,7 @@ func (e *Env) openStored(name string, c configFlags) (*storedRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &storedRun{run: run, policy: p}
+	s := &storedRun{store: st, run: run, policy: p}
 	if err := s.read(); err != nil {
 		run.Close()
 		return nil, err

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -84,7 +85,7 @@ func (e *ContractError) Error() string {
 		at = fmt.Sprintf(" at %q", e.Path)
 	}
 	found := ""
-	if e.Found != "" {
+	if e.Found != "" && !strings.HasPrefix(e.Problem, "want ") { // else the problem says what was found
 		found = "; found " + shorten(e.Found, 200)
 	}
 	if e.Problem != ProblemMissing {

@@ -191,32 +191,9 @@ func Case(w io.Writer, l evidence.CaseLine, m *evidence.Manifest) error {
 	return p.flush()
 }
 
-// Call prints what a call of the system for one case gave, and what every
-// evaluator made of it: the judgments are those of the specs that are no
-// quantiles, in their order.
-func Call(w io.Writer, e *evidence.Execution, specs []evidence.MetricSpec, judgments []evidence.Judgment) error {
-	p := newPrinter(w, 0, false)
-	p.execution(e)
-	m := &evidence.Manifest{Metrics: specs}
-	for _, s := range specs {
-		if s.Kind == evidence.Quantile || len(judgments) == 0 {
-			continue
-		}
-		p.judgment(evidence.NamedJudgment{Criterion: s.ID, Judgment: judgments[0]}, m)
-		judgments = judgments[1:]
-	}
-	return p.flush()
-}
-
 // execution prints what happened when the system was called.
 func (p *printer) execution(e *evidence.Execution) {
-	p.raw("execution: " + executionWords(e))
-	if len(e.Attempts) > 1 {
-		p.raw("attempts:")
-		for i, a := range e.Attempts {
-			p.raw(fmt.Sprintf("  %d  %s", i+1, attemptWords(a)))
-		}
-	}
+	p.tries(e)
 	if x := e.Error; x != nil {
 		p.raw("error: " + errorLine(e))
 		if x.URL != "" {
@@ -228,6 +205,17 @@ func (p *printer) execution(e *evidence.Execution) {
 	}
 	p.value("output", e.Output)
 	p.artifacts(&e.Artifacts)
+}
+
+// tries prints how a call went, and its attempts when there were several.
+func (p *printer) tries(e *evidence.Execution) {
+	p.raw("execution: " + executionWords(e))
+	if len(e.Attempts) > 1 {
+		p.raw("attempts:")
+		for i, a := range e.Attempts {
+			p.raw(fmt.Sprintf("  %d  %s", i+1, attemptWords(a)))
+		}
+	}
 }
 
 func executionWords(e *evidence.Execution) string {

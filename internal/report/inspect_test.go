@@ -151,34 +151,6 @@ func TestCase(t *testing.T) {
 	}
 }
 
-func TestCall(t *testing.T) {
-	l := answered("a", `{"answer":"yes"}`)
-	var b bytes.Buffer
-	err := Call(&b, &l.Execution, inspected(1).Metrics, []evidence.Judgment{
-		{State: evidence.Judged, Value: 1},
-		{State: evidence.NotApplicable, Reason: evidence.ReasonNoRelevanceLabels},
-		{State: evidence.Missing, Reason: evidence.ReasonMissingArtifact, Detail: "no citations/v1 was recorded"},
-		{State: evidence.Judged, Value: 0.5},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `execution: OK, 15.0 ms, 1 attempt
-output: {
-  "answer": "yes"
-}
-artifacts: none
-  answer_correct: passed
-  hit_rate_at_2: excluded (no_relevance_labels)
-  citations_valid: errored (missing_artifact)
-    no citations/v1 was recorded
-  ndcg_at_6: 0.5
-`
-	if diff := cmp.Diff(want, b.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 func TestRuns(t *testing.T) {
 	decided := manifest()
 	decided.StartedAt = time.Date(2026, 11, 30, 10, 58, 59, 0, time.UTC)

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 
@@ -33,7 +32,7 @@ func Runs(w io.Writer, runs []RunEntry) error {
 			status += "/" + string(m.Completeness)
 		}
 		p.raw(fmt.Sprintf("%-9s  %s  %s  %s  %s", name, Clean(m.ID), m.StartedAt.Format("2006-01-02 15:04"),
-			Clean(status), Clean(cmp.Or(m.Gate, "no policy"))))
+			Clean(status), Clean(gateWord(m))))
 		if r.Document != nil {
 			for _, pol := range r.Document.Policies {
 				for _, d := range pol.Decisions {
@@ -43,4 +42,15 @@ func Runs(w io.Writer, runs []RunEntry) error {
 		}
 	}
 	return p.flush()
+}
+
+// gateWord is what came of a run's policy.
+func gateWord(m *evidence.Manifest) string {
+	switch {
+	case m.Gate != "":
+		return m.Gate
+	case len(m.Policies) > 0:
+		return "not decided"
+	}
+	return "no policy"
 }

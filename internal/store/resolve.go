@@ -40,6 +40,9 @@ func (s *Store) has(name string) bool {
 	return err == nil
 }
 
+// Holds reports whether a run lies in the store, rather than in a bundle.
+func (s *Store) Holds(r *Run) bool { return r.Place() == s.runDir(r.Manifest.ID) }
+
 // openStored opens a run of the store.
 func (s *Store) openStored(id string) (*Run, error) {
 	dir := s.runDir(id)

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/problem"
+)
+
+// shapes are the least that each kind of artifact must hold, as they are told
+// to someone whose service answers with something else.
+var shapes = map[string]string{
+	evidence.RetrievalKind: `{"query": …, "depth": 6, "candidates": [{"doc_id": "kb-03", "score": 1.5, "text": …}]}`,
+	evidence.ContextKind:   `{"items": [{"doc_id": "kb-03", "position": 1, "text": …}], "dropped": [{"doc_id": "kb-07", "reason": "top_k"}]}`,
+	evidence.CitationsKind: `{"ids": ["kb-03"]}`,
+}
+
+// explainContract turns a missing or malformed artifact into a problem that
+// says what the service has to send. Other errors stay as they are.
+func explainContract(err error) error {
+	var contract *evidence.ContractError
+	if !errors.As(err, &contract) {
+		return err
+	}
+	if shape := shapes[contract.Artifact]; shape != "" {
+		return problem.Errorf("%v\n  %s looks like %s", contract, contract.Artifact, shape)
+	}
+	return problem.Errorf("%v", contract)
+}
+
+// advice says what most likely mends a call that failed; "" when the error says
+// it already.
+func advice(e *evidence.ExecutionError) string {
+	switch e.Kind {
+	case evidence.ErrConnection:
+		return "start the service, correct system.http.url, or name another one with --url"
+	case evidence.ErrTimeout:
+		return "raise system.http.timeout_s, in seconds, if the service is only slow"
+	case evidence.ErrMissingOutput:
+		return "let system.http.output_path name the place of the answer in this body"
+	case evidence.ErrStatus:
+		switch e.HTTPStatus {
+		case http.StatusUnauthorized, http.StatusForbidden:
+			return `give system.http.headers what the service asks for, such as Authorization: "Bearer ${RAG_TOKEN}"`
+		case http.StatusNotFound:
+			return "correct the path in system.http.url"
+		case http.StatusMethodNotAllowed:
+			return "set system.http.method to what the service takes: POST, PUT or GET"
+		case http.StatusBadRequest, http.StatusUnprocessableEntity:
+			return "the input of a case is the JSON body of the request: give it the shape that the service takes"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/oloproof/oloproof-go/internal/report"
+	"github.com/oloproof/oloproof-go/internal/store"
+)
+
+// given is what the user typed to name a project and a run. The commands to try
+// next repeat it, so that they find the same ones.
+type given struct {
+	configFlags
+	url    string
+	bundle string // path of a run that is not in the store; "" for one that is
+	bare   bool   // the bundle was made without questions and answers
+}
+
+// flags returns the flags that a command needs to find the same project.
+// withPolicy and withURL add what only some commands take.
+func (g given) flags(withPolicy, withURL bool) string {
+	var b strings.Builder
+	add := func(flag, value, standard string) {
+		if value != standard {
+			b.WriteString(" " + flag + " " + shellWord(value))
+		}
+	}
+	add("--config", filepath.ToSlash(g.config), "oloproof.yaml")
+	if withPolicy {
+		add("--policy", filepath.ToSlash(g.policy), "")
+	}
+	if withURL {
+		add("--url", g.url, "")
+	}
+	return b.String()
+}
+
+// next returns the commands to try after a document was shown.
+func (g given) next(doc *report.Document) []string {
+	id := doc.Run.ID
+	run := id
+	if g.bundle != "" {
+		run = shellWord(filepath.ToSlash(g.bundle))
+	}
+	steps := report.NextSteps(doc)
+	for i, step := range steps {
+		switch {
+		case strings.HasPrefix(step, "oloproof run --resume") && g.bundle == "":
+			step = "oloproof run --resume=" + id
+		case g.bare || strings.HasPrefix(step, "oloproof export") && g.bundle != "":
+			step = "oloproof plan " + id
+		case strings.HasPrefix(step, "oloproof run --resume"):
+			step = "oloproof inspect " + id + " --failures"
+		case strings.HasPrefix(step, "oloproof gate"):
+			step = "write release.yaml beside the suite, then oloproof gate " + id
+		}
+		takesPolicy := !strings.HasPrefix(step, "oloproof inspect") && !strings.HasPrefix(step, "oloproof export")
+		steps[i] = strings.ReplaceAll(step, id, run) + g.flags(takesPolicy, strings.HasPrefix(step, "oloproof run"))
+	}
+	return steps
+}
+
+// of adds how a run was named: a stored one by its id, another by its place.
+func (g given) of(run *store.Run, st *store.Store) given {
+	if !st.Holds(run) {
+		g.bundle, g.bare = run.Place(), !run.HasCases()
+	}
+	return g
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,~-]+$`)
+
+// shellWord quotes a word for a shell where that is needed.
+func shellWord(s string) string {
+	if plainWord.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

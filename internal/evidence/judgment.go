@@ -14,6 +14,7 @@ const (
 const (
 	ReasonNoExpected        = "no_expected"         // excluded: nothing expected at the path
 	ReasonNoRelevanceLabels = "no_relevance_labels" // excluded: expected.relevant names nothing relevant
+	ReasonNotApplicable     = "not_applicable"      // excluded: for a reason without a code; Detail says which
 	ReasonExecutionError    = "execution_error"     // missing: the case has no output
 	ReasonNotRun            = "not_run"             // missing: the run was stopped before the case finished
 	ReasonMissingField      = "missing_field"       // missing: the output has nothing at the field

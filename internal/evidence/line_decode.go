@@ -122,7 +122,7 @@ func (d *outcomeDecoder) judgments(i int) (int, error) {
 		}
 		end, err := decodeJudgment(d.line, i, j)
 		if err == nil {
-			err = checkJudgment(metric, j)
+			err = metric.Check(j)
 		}
 		if err != nil {
 			return i, fmt.Errorf("judgment of %q: %w", name, err)
@@ -198,12 +198,15 @@ func decodeJudgment(b []byte, i int, j *Judgment) (int, error) {
 		return end, errors.New("an observed judgment has a value, and no other has")
 	case (j.Reason != "") != (j.State != Judged):
 		return end, errors.New("a judgment without a value has a reason, and no other has")
+	case j.Reason != "" && !isCode(j.Reason):
+		return end, fmt.Errorf("reason %q is no code", shorten(j.Reason, 40))
 	}
 	return end, nil
 }
 
-// checkJudgment checks a value against the metric that it belongs to.
-func checkJudgment(metric *MetricSpec, j *Judgment) error {
+// Check says whether the value of a judgment is one of the metric: 0 or 1 for a
+// rate, a number of the range for a mean.
+func (metric *MetricSpec) Check(j *Judgment) error {
 	switch {
 	case j.State != Judged:
 		return nil
@@ -225,6 +228,8 @@ func (d *outcomeDecoder) check() error {
 		return fmt.Errorf("digest %q is none", shorten(string(o.Digest), 80))
 	case !o.Status.valid():
 		return fmt.Errorf("status %q is none", shorten(string(o.Status), 40))
+	case o.ErrorKind != "" && !isCode(string(o.ErrorKind)):
+		return fmt.Errorf("error %q is no code", shorten(string(o.ErrorKind), 40))
 	case o.Attempts < 0 || o.HTTPStatus < 0 || o.LatencyMS < 0:
 		return errors.New("a count or a latency is negative")
 	}
@@ -234,6 +239,17 @@ func (d *outcomeDecoder) check() error {
 		}
 	}
 	return nil
+}
+
+// isCode reports whether s is a code as the files of a run have them: words of
+// lower case letters and digits, joined by _, short enough to be shown.
+func isCode(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
 }
 
 func judgedID(m *Manifest, at int) string {
@@ -403,6 +419,10 @@ func unlessNull(v Value) Value {
 }
 
 func (e *Execution) decode(v Value) error {
+	if IsNull(v) { // of the Python tool: the run was stopped before the case
+		e.Status = StatusNotRun
+		return nil
+	}
 	var output Value
 	_, err := eachMember(v, 0, func(name []byte, i int) (int, error) {
 		member := v[i:valueEnd(v, i)]
@@ -430,6 +450,9 @@ func (e *Execution) decode(v Value) error {
 		case "latency_ms":
 			if !IsNull(member) {
 				e.LatencyMS, _, err = double(v, i)
+			}
+			if e.LatencyMS < 0 {
+				err = errors.New("the latency is negative")
 			}
 		case "from_cache":
 			e.FromCache = member.Kind() == 't'
@@ -478,12 +501,15 @@ func decodeAttempt(v Value) (Attempt, error) {
 // the Python tool.
 func decodeExecutionError(v Value) (*ExecutionError, error) {
 	var e ExecutionError
+	pythonType := ""
 	_, err := eachMember(v, 0, func(name []byte, i int) (end int, err error) {
 		end = valueEnd(v, i)
 		word, _ := Text(v[i:end])
 		switch string(name) {
-		case "kind", "type":
+		case "kind":
 			e.Kind = ErrorKind(word)
+		case "type":
+			pythonType = word
 		case "message":
 			e.Message = word
 		case "http_status":
@@ -495,6 +521,9 @@ func decodeExecutionError(v Value) (*ExecutionError, error) {
 		}
 		return end, err
 	})
+	if pythonType != "" && e.Kind == "" {
+		e.fromPython(pythonType)
+	}
 	return &e, err
 }
 
@@ -516,42 +545,6 @@ func decodeJudgments(v Value) ([]NamedJudgment, error) {
 		return i + len(member), nil
 	})
 	return all, err
-}
-
-// decodePythonJudgment reads {status, outcome: {passed | score},
-// not_applicable_reason, error: {type, message}} of the Python tool.
-func decodePythonJudgment(v Value, j *Judgment) error {
-	status, _ := Lookup(v, "status")
-	switch word, _ := Text(status); word {
-	case "OK":
-		j.State = Judged
-		if passed, err := Lookup(v, "outcome.passed"); err == nil && !IsNull(passed) {
-			if passed.Kind() == 't' {
-				j.Value = 1
-			}
-			return nil
-		}
-		value, err := Lookup(v, "outcome.score")
-		if err != nil {
-			return err
-		}
-		j.Value, _, err = double(value, 0)
-		return err
-	case "NOT_APPLICABLE":
-		j.State = NotApplicable
-		reason, _ := Lookup(v, "not_applicable_reason")
-		j.Reason, _ = Text(reason)
-	case "ERROR":
-		j.State, j.Reason = Missing, ReasonEvaluatorError
-		message, _ := Lookup(v, "error.message")
-		j.Detail, _ = Text(message)
-	default:
-		return fmt.Errorf("status %q is none", shorten(word, 40))
-	}
-	if j.Reason == "" {
-		return errors.New("no reason")
-	}
-	return nil
 }
 
 func decodeArtifacts(v Value, into *Artifacts) error {

@@ -283,6 +283,9 @@ func TestDecodeOutcomeRefuses(t *testing.T) {
 		{"infinite", `0.5`, `1e999`, "fits a double"},
 		{"value of a missing judgment", `"state":"observed","value":1}`, `"state":"missing","value":1}`, "no other has"},
 		{"missing without a reason", `"state":"observed","value":1}`, `"state":"missing"}`, "reason"},
+		{"reason that is no code", `"state":"observed","value":1}`, `"state":"missing","reason":"See \u001b[2J"}`, "is no code"},
+		{"reason too long", `"state":"observed","value":1}`, `"state":"missing","reason":"` + strings.Repeat("a", 65) + `"}`, "is no code"},
+		{"error that is no code", `"id":"a"`, `"id":"a","error":"<b>"`, "is no code"},
 		{"unknown state", `"state":"observed","value":1}`, `"state":"passed","value":1}`, "want observed"},
 		{"unknown key in a judgment", `"state":"observed","value":1}`, `"x":1,"state":"observed","value":1}`, "unknown key"},
 		{"digest cut", `000"`, `00"`, "digest"},
@@ -351,6 +354,66 @@ func TestDecodePythonCaseLines(t *testing.T) {
 	}
 }
 
+// What the lines of the Python tool say of a case and of one judgment.
+func TestDecodePythonWords(t *testing.T) {
+	judgment := func(text string) string {
+		return `{"scenario":{"id":"a","input":1},"execution":{"status":"OK","output":1},"judgments":{"c":` + text + `}}`
+	}
+	execution := func(text string) string {
+		return `{"scenario":{"id":"a","input":1},"link":null,"execution":` + text + `,"judgments":{}}`
+	}
+	failed := func(kind, message string) string {
+		return execution(fmt.Sprintf(`{"status":"ERROR","output":null,"latency_ms":1,"error":{"type":%q,"message":%q,"detail":null}}`, kind, message))
+	}
+	for _, c := range []struct{ line, want string }{
+		{judgment(`{"status":"OK","outcome":{"passed":true}}`), "OK 1/1//"},
+		{judgment(`{"status":"OK","outcome":{"passed":false}}`), "OK 1/0//"},
+		{judgment(`{"status":"OK","outcome":{"score":0.25}}`), "OK 1/0.25//"},
+		{judgment(`{"status":"OK","outcome":{"passed":null,"score":-3}}`), "OK 1/-3//"},
+		{judgment(`{"status":"NOT_APPLICABLE","outcome":null,"not_applicable_reason":"no_expected"}`), "OK 3/0/no_expected/"},
+		{judgment(`{"status":"NOT_APPLICABLE","not_applicable_reason":"The user is blocked"}`), "OK 3/0/not_applicable/The user is blocked"},
+		{judgment(`{"status":"ERROR","error":{"type":"MissingFieldError","message":"no field"}}`), "OK 2/0/missing_field/no field"},
+		{judgment(`{"status":"ERROR","error":{"type":"ShallowRetrievalError","message":"shallow"}}`), "OK 2/0/depth_below_k/shallow"},
+		{judgment(`{"status":"ERROR","error":{"type":"ValueError","message":"bad"}}`), "OK 2/0/evaluator_error/bad"},
+		{judgment(`{"status":"ERROR","error":null}`), "OK 2/0/evaluator_error/"},
+		{judgment(`{"status":"OK","outcome":{"passed":"yes"}}`), "c: outcome.passed: want true or false"},
+		{judgment(`{"status":"OK","outcome":{"passed":1}}`), "c: outcome.passed: want true or false"},
+		{judgment(`{"status":"OK","outcome":{"score":"1"}}`), "want a number"},
+		{judgment(`{"status":"OK","outcome":null}`), "outcome.score"},
+		{judgment(`{"status":"NOT_APPLICABLE"}`), "no reason"},
+		{judgment(`{"status":"FINE"}`), `status "FINE" is none`},
+		{judgment(`{"status":null}`), "is none"},
+		{execution(`null`), "NOT_RUN"},
+		{execution(`{"status":"OK","output":null}`), "OK"},
+		{execution(`{"status":"OK"}`), "no output"},
+		{execution(`{"status":"OK","output":1,"latency_ms":-1}`), "negative"},
+		{failed("TransientError", "system returned HTTP 503"), "ERROR http_status 503 system returned HTTP 503"},
+		{failed("TransientError", "system returned HTTP 1e9"), "ERROR http_status 0 system returned HTTP 1e9"},
+		{failed("TransientError", "system request timed out"), "ERROR timeout 0 system request timed out"},
+		{failed("TransientError", "system connection failed (ConnectError)"), "ERROR connection_failed 0 system connection failed (ConnectError)"},
+		{failed("JSONDecodeError", "Expecting value"), "ERROR invalid_json 0 Expecting value"},
+		{failed("KeyError", "\"missing output path 'x'\""), "ERROR missing_output 0 \"missing output path 'x'\""},
+		{failed("ValueError", "no such page"), "ERROR program_failed 0 ValueError: no such page"},
+	} {
+		l, err := DecodeCaseLine([]byte(c.line))
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = string(l.Execution.Status)
+			if e := l.Execution.Error; e != nil {
+				got += fmt.Sprintf(" %s %d %s", e.Kind, e.HTTPStatus, e.Message)
+			}
+			for _, j := range l.Judgments {
+				got += fmt.Sprintf(" %d/%v/%s/%s", j.State, j.Value, j.Reason, j.Detail)
+			}
+		}
+		if err != nil && !strings.Contains(got, c.want) || err == nil && got != c.want {
+			t.Errorf("%s\n is %q, want %q", c.line, got, c.want)
+		}
+	}
+}
+
 func TestNewRunID(t *testing.T) {
 	rand := bytes.NewReader(make([]byte, 30))
 	first := NewRunID(time.UnixMilli(1764511394000), rand)
@@ -363,5 +426,5 @@ func TestNewRunID(t *testing.T) {
 var pythonCases = []string{
 	`trial OK "" artifacts=1,1,1 ok=1/1/ hit_rate_at_2=1/1/ ndcg_at_2=1/0.6309297535714575/ citations_valid=1/1/`,
 	`hours OK "" artifacts=1,1,1 ok=1/0/ hit_rate_at_2=3/0/no_relevance_labels ndcg_at_2=3/0/no_relevance_labels citations_valid=1/1/`,
-	`gone ERROR "TransientError" artifacts=0,0,0 `,
+	`gone ERROR "http_status" artifacts=0,0,0 `,
 }

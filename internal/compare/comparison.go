@@ -20,6 +20,8 @@ type Comparison struct {
 	Candidate     RunRef
 	Baseline      RunRef
 	Level         float64           // confidence level of every interval
+	Method        string            // method id asked for, of the intervals of verdicts
+	MinSupport    int               // fewest pairs with which a slice has an interval: the larger of both runs'
 	Paired        int               // distinct cases observed in any metric
 	Shared        int               // cases with the same id and digest
 	BaselineCases int               // all cases of the baseline
@@ -31,19 +33,22 @@ type Comparison struct {
 	Flips         []Flip            // verdicts that differ: newly failing first, then newly passing, each in the candidate's order
 	NotComparable []NotComparable   // metrics of both runs that cannot be paired
 	Rejudged      []string          // metrics judged again with the candidate's evaluators
+	OnlyCandidate []string          // metrics that the baseline does not have
+	OnlyBaseline  []string          // metrics that the candidate does not have
 }
 
 // RunRef names one of the two runs.
 type RunRef struct {
-	ID      string             `json:"id"`
-	System  evidence.SystemID  `json:"system"`
-	Dataset evidence.DatasetID `json:"dataset"`
-	Commit  string             `json:"commit,omitzero"`
+	ID           string                `json:"id"`
+	Completeness evidence.Completeness `json:"completeness"`
+	System       evidence.SystemID     `json:"system"`
+	Dataset      evidence.DatasetID    `json:"dataset"`
+	Commit       string                `json:"commit,omitzero"`
 }
 
 // Difference is candidate minus baseline of one metric over paired cases.
 type Difference struct {
-	Spec       evidence.MetricSpec   // the candidate's
+	Spec       evidence.MetricSpec   // the candidate's, as a rate when either run has it as one
 	Estimate   *float64              // nil without a pair
 	Interval   *measure.Interval     // nil without a pair, observed or missing
 	Cases      measure.Cases         // pairs: observed (both sides), missing (either), excluded (either)
@@ -57,7 +62,8 @@ type Difference struct {
 }
 
 // SliceDifference is a difference over the pairs of one slice value. The
-// baseline's values decide membership.
+// baseline's values decide membership; of a slice of metadata that only the
+// candidate declares, its own do, since the metadata of paired cases is equal.
 type SliceDifference struct {
 	Name, Value string
 	Difference  Difference // Interval is nil below the support
@@ -74,6 +80,10 @@ type Flip struct {
 // NotComparable is a metric that both runs have but that cannot be paired.
 type NotComparable struct {
 	Metric string
-	Reason string // evaluator_changed
+	Reason string // ReasonEvaluatorChanged
 	Detail string // what differs
 }
+
+// ReasonEvaluatorChanged is the reason of a [NotComparable]: the runs judged
+// different things under one name.
+const ReasonEvaluatorChanged = "evaluator_changed"

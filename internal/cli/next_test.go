@@ -157,3 +157,27 @@ func TestUsageHints(t *testing.T) {
 		}
 	}
 }
+
+// TestAbsentFiles names the file that was meant.
+func TestAbsentFiles(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"oloproof.yaml", "strict.yaml"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := func(name string) string { return filepath.ToSlash(filepath.Join(dir, name)) }
+	for _, c := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"run", "--config", file("olprof.yaml")}, "there is no suite " + file("olprof.yaml") + "; did you mean " + file("oloproof.yaml") + "?"},
+		{[]string{"plan", "--config", file("oloproof.yaml"), "--policy", file("stritc.yaml")}, "did you mean " + file("strict.yaml") + "?"},
+		{[]string{"plan", "--config", file("oloproof.yaml"), "--policy", "strict.yaml"}, "did you mean " + file("strict.yaml") + ", beside the suite?"},
+		{[]string{"plan", "--config", file("oloproof.yaml"), "--policy", "other/none.yaml"}, "there is no policy other/none.yaml\n"},
+	} {
+		if got := command(t, nil, c.words...); got.code != ExitConfig || !strings.Contains(got.stderr, c.want) {
+			t.Errorf("%v: code %d, want %q in %s", c.words, got.code, c.want, got.stderr)
+		}
+	}
+}

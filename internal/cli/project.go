@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,8 +46,8 @@ func (p *project) close() {
 // openProject reads every file of a project and reports the problems of all of
 // them together.
 func openProject(f configFlags) (*project, error) {
-	if _, err := os.Stat(f.config); errors.Is(err, os.ErrNotExist) {
-		return nil, problem.Errorf("there is no suite %s: oloproof init writes one, --config names another", f.config)
+	if absent(f.config) {
+		return nil, noSuite(f.config)
 	}
 	p := &project{}
 	var problems problem.List
@@ -110,6 +111,9 @@ func (p *project) openData(collect func(error) error) error {
 // exists and none is named.
 func loadPolicy(f configFlags, load func(string) (*policy.Policy, error)) (*policy.Policy, error) {
 	if f.policy != "" {
+		if !strings.HasPrefix(f.policy, "builtin:") && absent(f.policy) {
+			return nil, noPolicy(f.policy, f.config)
+		}
 		p, err := load(f.policy)
 		if err != nil {
 			return nil, err
@@ -120,7 +124,7 @@ func loadPolicy(f configFlags, load func(string) (*policy.Policy, error)) (*poli
 		return p, nil
 	}
 	beside := filepath.Join(filepath.Dir(f.config), "release.yaml")
-	if _, err := os.Stat(beside); errors.Is(err, os.ErrNotExist) {
+	if absent(beside) {
 		return nil, nil
 	}
 	return load(beside)

@@ -26,7 +26,7 @@ func Serve(ctx context.Context, name string, opt Options) error {
 		return fmt.Errorf("cannot listen on %s: %w", opt.Addr, err)
 	}
 	if opt.Log != nil {
-		fmt.Fprintf(opt.Log, "%s answers on http://%s/answer\n", name, listener.Addr())
+		fmt.Fprintf(opt.Log, "%s answers on http://%s/answer  (Ctrl-C ends it)\n", name, listener.Addr())
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan error, 1)

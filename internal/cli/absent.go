@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/oloproof/oloproof-go/internal/problem"
+)
+
+// absent reports whether a file that the user named is not there.
+func absent(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// noSuite is the error for a suite that is not there.
+func noSuite(path string) error {
+	return problem.Errorf("there is no suite %s%s: oloproof init writes one, --config names another", path, meant(path))
+}
+
+// noPolicy is the error for a policy that is not there; config is the suite,
+// beside which it may lie.
+func noPolicy(path, config string) error {
+	if beside := filepath.Join(filepath.Dir(config), path); !filepath.IsAbs(path) && !absent(beside) {
+		return problem.Errorf("there is no policy %s; did you mean %s, beside the suite? The path starts at the present directory", path, filepath.ToSlash(beside))
+	}
+	return problem.Errorf("there is no policy %s%s", path, meant(path))
+}
+
+// meant asks for the YAML file of the directory whose name is nearest, as the
+// end of a sentence; "" when there is none.
+func meant(path string) string {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yaml" || ext == ".yml") {
+			names = append(names, e.Name())
+		}
+	}
+	near := problem.Nearest(filepath.Base(path), names)
+	if near == "" {
+		return ""
+	}
+	return "; did you mean " + filepath.ToSlash(filepath.Join(filepath.Dir(path), near)) + "?"
+}

@@ -310,10 +310,11 @@ func rate(passed, observed int) *float64 {
 	return &r
 }
 
-// interval returns the interval of a metric at a level, nil when there is no
-// case to count.
+// interval returns the interval of a metric at a level. It is nil when there is
+// no case to count, and for a mean also when all of them are missing: with
+// nothing observed its interval would only repeat the range.
 func interval(m *Metric, level float64) *Interval {
-	if m.Cases.Eligible() == 0 {
+	if m.Cases.Eligible() == 0 || m.Spec.Kind == evidence.Mean && m.Cases.Observed == 0 {
 		return nil
 	}
 	var limits stats.Interval

@@ -137,7 +137,7 @@ func TestEdges(t *testing.T) {
 		{"all missing", []*evidence.Outcome{broken, unfinished}, []Metric{
 			{Spec: correct, Interval: unit(stats.MethodRate), Cases: Cases{Missing: 2},
 				Missing: []ReasonCount{{evidence.ReasonExecutionError, 1}, {evidence.ReasonNotRun, 1}}},
-			{Spec: ndcg, Interval: unit(stats.MethodMean), Cases: Cases{Missing: 2},
+			{Spec: ndcg, Cases: Cases{Missing: 2},
 				Missing: []ReasonCount{{evidence.ReasonExecutionError, 1}, {evidence.ReasonNotRun, 1}}},
 			{Spec: p90, Interval: &Interval{nil, nil, level, stats.MethodQuantile}, Cases: Cases{Missing: 2},
 				Missing: []ReasonCount{{evidence.ReasonExecutionError, 1}, {evidence.ReasonNotRun, 1}}},

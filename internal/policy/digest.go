@@ -18,7 +18,7 @@ type meaning = map[string]any
 func (p *Policy) digest() string {
 	id, err := evidence.ContentID(policyDomain, meaning{
 		"confidence_level": p.ConfidenceLevel, "block_on": sorted(p.BlockOn), "warn_on": sorted(p.WarnOn),
-		"block_on_partial_run": p.BlockOnPartialRun, "difference_method": cmp.Or(p.DifferenceMethod, "bounded_paired_difference@1"),
+		"block_on_partial_run": p.BlockOnPartialRun, "difference_method": cmp.Or(p.DifferenceMethod, defaultDifferenceMethod),
 		"min_paired_share": p.MinPairedShare, "require_suite_role": p.RequireSuiteRole,
 		"suite_changes": p.SuiteChanges, "review_label": p.ReviewLabel,
 		"rules": ruleMeaning(p.Rules), "families": familyMeaning(p.Families),

@@ -29,10 +29,11 @@ type Suite struct {
 	Concurrency     Concurrency
 	Evaluators      []Evaluator
 	Quantiles       []Quantile
-	Slices          []string // such as metadata.topic
-	MinSliceSupport int      // at least 1; 30 by default
-	Cache           bool     // reuse the answers of earlier runs, as --reuse does
-	Notes           []string // keys that are accepted and have no effect
+	Slices          []string            // such as metadata.topic
+	MinSliceSupport int                 // at least 1; 30 by default
+	Cache           bool                // reuse the answers of earlier runs, as --reuse does
+	Notes           []string            // keys that are accepted and have no effect
+	KeyPos          map[string]Position // of each key's value that is written
 }
 
 // Concurrency bounds calls in flight.
@@ -60,7 +61,8 @@ type HTTP struct {
 	Timeout    time.Duration // total deadline per attempt; 30 s by default
 	OutputPath string        // dotted path, "" for the whole body
 	Artifacts  []ArtifactPath
-	MaxBody    int64 // bytes; 32 MiB by default
+	MaxBody    int64               // bytes; 32 MiB by default
+	KeyPos     map[string]Position // of each key's value that is written
 }
 
 // Header is one request header; the value holds ${NAME} as written.

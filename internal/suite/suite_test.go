@@ -62,6 +62,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 	got := *s
 	got.Lines, got.DatasetPos, got.System.Pos, got.System.HTTP.URLPos = nil, Position{}, Position{}, Position{}
 	got.Evaluators[0].Pos, got.Evaluators[0].KeyPos = Position{}, nil
+	got.KeyPos, got.System.HTTP.KeyPos = nil, nil
 	want := Suite{
 		Path: "oloproof.yaml", Dir: ".", Project: "p", Dataset: "d.jsonl",
 		System: System{Name: "s", Version: "v", HTTP: &HTTP{

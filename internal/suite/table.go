@@ -79,7 +79,7 @@ func (s *Suite) table(d *draft) y.Type {
 		y.Refused("predictive", notByThisTool),
 		y.Refused("adversarial", notByThisTool),
 		y.Refused("metamorphic", notByThisTool),
-	})
+	}).Keys(y.Into(&s.KeyPos))
 }
 
 func (c *Concurrency) table() y.Type {
@@ -137,7 +137,7 @@ func (h *HTTP) table(d *draft) *y.MapType {
 		{Key: "max_body_bytes", Type: y.Int(func(n int) { h.MaxBody = int64(n) }).Min(1).Default(32 << 20),
 			Doc: "Largest response body that is read, in bytes; a larger one is an errored case."},
 		y.Refused("auth", notYet+`: send a header such as headers: {Authorization: "Bearer ${TOKEN}"}`),
-	}).Keys(y.Into(&d.httpKeys))
+	}).Keys(func(at map[string]Position) { d.httpKeys, h.KeyPos = at, at })
 }
 
 func headerTable(name string, at Position, h *Header) y.Type {

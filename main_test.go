@@ -31,6 +31,12 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			// service_test.go
+			"calls":   calls,
+			"holdsno": holdsno,
+			"serve":   serve,
+			"stops":   stops,
+
 			"exits": exits,
 			"port":  port,
 			"ready": ready,

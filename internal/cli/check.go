@@ -10,6 +10,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/report"
+	"github.com/oloproof/oloproof-go/internal/runner"
 )
 
 func newCheck(env *Env) *cobra.Command {
@@ -126,6 +127,7 @@ func (x *activeRun) callOnce(ctx context.Context, index int, full bool) error {
 		return explainContract(err)
 	}
 	judgments := x.project.eval.Judge(c, &execution)
+	runner.Redact(x.redact, &execution, judgments)
 	again := "oloproof check" + x.given().flags(true, true)
 	hint := again + " --full"
 	if index != 0 {

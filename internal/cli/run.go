@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -143,6 +144,17 @@ func (x *activeRun) publicURL() string {
 	return x.redact.String(httpsystem.PublicURL(x.resolved.URL))
 }
 
+// place is the system's URL as it tells one deployment from another: with its
+// query, which publicURL leaves out, and without secrets.
+func (x *activeRun) place() string {
+	u, err := url.Parse(x.resolved.URL)
+	if err != nil {
+		return x.publicURL()
+	}
+	u.User, u.Fragment, u.RawFragment = nil, "", ""
+	return x.redact.String(u.String())
+}
+
 func (x *activeRun) newManifest() (*evidence.Manifest, error) {
 	e, p := x.env, x.project
 	now := e.Now()
@@ -176,7 +188,7 @@ func (x *activeRun) newManifest() (*evidence.Manifest, error) {
 		m.Concurrency = x.flags.concurrency
 	}
 	if x.resolved.Start == nil { // else the port is another one each time
-		digest, err := evidence.ContentID("system-at/v1", []string{string(m.System.Digest), m.System.URL})
+		digest, err := evidence.ContentID("system-at/v1", []string{string(m.System.Digest), x.place()})
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ package redact
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,13 +24,13 @@ const (
 	// minSecret is the shortest secret that is replaced, in bytes: shorter
 	// ones stand in too much ordinary text.
 	minSecret = 4
-	// minPart is the shortest secret whose single lines and whose place inside
-	// longer base64 text are looked for, in bytes.
+	// minPart is the shortest secret whose digits in hex, whose single lines and
+	// whose place inside longer base64 text are looked for, in bytes.
 	minPart = 8
 )
 
 // Redactor replaces secrets and the forms that they take on their way:
-// URL-encoded, in base64 (alone or inside longer text, as in basic
+// URL-encoded, in hex, in base64 (alone or inside longer text, as in basic
 // authentication) and JSON-escaped. The nil Redactor knows no secret. It is
 // safe for concurrent use.
 type Redactor struct {
@@ -80,6 +81,7 @@ func formsOf(secret string) []string {
 	}
 	forms = append(forms, jsonForms(secret)...)
 	if len(secret) >= minPart {
+		forms = append(forms, hex.EncodeToString([]byte(secret)), fmt.Sprintf("%X", secret))
 		forms = append(forms, insideBase64(secret)...)
 		for line := range strings.Lines(secret) {
 			if line = strings.TrimSpace(line); len(line) >= minPart {

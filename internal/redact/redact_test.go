@@ -35,6 +35,7 @@ func TestString(t *testing.T) {
 		{"space as %20", []string{"a b&c"}, "a%20b%26c", "[redacted]"},
 		{"base64", []string{key}, base64.StdEncoding.EncodeToString([]byte(key)) + "!", "[redacted]!"},
 		{"base64 url", []string{"??>>??>>"}, base64.RawURLEncoding.EncodeToString([]byte("??>>??>>")), "[redacted]"},
+		{"hex", []string{"hunter22"}, "68756e7465723232 68756E7465723232", "[redacted] [redacted]"},
 		{"json", []string{`a"b\c`}, `{"k":"a\"b\\c"}`, `{"k":"[redacted]"}`},
 		{"json in ascii", []string{"wörd😀"}, `"w\u00f6rd\ud83d\ude00" "w\u00F6rd\uD83D\uDE00"`, `"[redacted]" "[redacted]"`},
 		{"json for html", []string{"a<b>&c"}, string(htmlSafe), `"[redacted]"`},

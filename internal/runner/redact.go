@@ -5,22 +5,16 @@ import (
 	"github.com/oloproof/oloproof-go/internal/redact"
 )
 
-// redactRecord takes secrets out of everything in a record that came from the
-// system. The case is the user's own.
-func redactRecord(r *redact.Redactor, record *Record) {
+// Redact takes secrets out of an execution (output, artifacts and error) and out
+// of what was judged of it. Run does it for the records of its sink; who shows
+// or keeps executions without Run needs it too. The case is the user's own.
+func Redact(r *redact.Redactor, e *evidence.Execution, judgments []evidence.Judgment) {
 	if r.Empty() {
 		return
 	}
-	Redact(r, &record.Execution)
-	for i := range record.Judgments {
-		record.Judgments[i].Detail = r.String(record.Judgments[i].Detail)
+	for i := range judgments {
+		judgments[i].Detail = r.String(judgments[i].Detail)
 	}
-}
-
-// Redact takes secrets out of an execution: output, artifacts and error. Run
-// does it for the records of its sink; who keeps executions elsewhere, as a
-// cache does, needs it too.
-func Redact(r *redact.Redactor, e *evidence.Execution) {
 	e.Output = r.JSON(e.Output)
 	if e.Error != nil {
 		e.Error.Message, e.Error.URL, e.Error.Snippet = r.String(e.Error.Message), r.String(e.Error.URL), r.String(e.Error.Snippet)

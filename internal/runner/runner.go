@@ -240,7 +240,7 @@ func (r *run) judge(ctx context.Context, record *Record) (err error) {
 		return err
 	}
 	record.Judgments = r.cfg.Judge(record.Case, &record.Execution)
-	redactRecord(r.cfg.Redact, record)
+	Redact(r.cfg.Redact, &record.Execution, record.Judgments)
 	return nil
 }
 

@@ -34,7 +34,7 @@ type Resolved struct {
 	URL     string
 	Headers [][2]string    // name and value
 	Start   *ResolvedStart // nil when no service is launched
-	Secrets []string       // values from the environment, to be kept out of what is shown
+	Secrets []string       // values from the environment and the URL's credentials, to be kept out of what is shown
 }
 
 // ResolvedStart is a service to launch.
@@ -72,8 +72,22 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 	if err := x.problems.Err(); err != nil {
 		return nil, err
 	}
+	x.secrets = append(x.secrets, credentials(r.URL)...)
 	r.Secrets = slices.DeleteFunc(x.secrets, func(value string) bool { return isPlace(value, r.URL) })
 	return r, nil
+}
+
+// credentials returns the password of a URL, or the name that stands alone, as
+// tokens do: --url may bring one that no variable holds.
+func credentials(rawURL string) []string {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.User == nil {
+		return nil
+	}
+	if password, ok := u.User.Password(); ok {
+		return []string{password}
+	}
+	return []string{u.User.Username()}
 }
 
 // isPlace reports whether a value only says where the system is: an address

@@ -72,6 +72,26 @@ func TestResolveWithAnotherURL(t *testing.T) {
 	}
 }
 
+// TestCredentialsOfTheURLAreSecret: --url may bring a password that no variable
+// holds.
+func TestCredentialsOfTheURLAreSecret(t *testing.T) {
+	s := parse(t, minimal)
+	for url, want := range map[string][]string{
+		"http://x/":                nil,
+		"http://someone:s3cret@x/": {"s3cret"},
+		"http://t0ken@x/":          {"t0ken"},
+		"http://a:p%40ss@x/":       {"p@ss"},
+	} {
+		got, err := s.Resolve(environment(nil), ResolveOptions{URL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got.Secrets); diff != "" {
+			t.Errorf("%s: %s", url, diff)
+		}
+	}
+}
+
 // TestPortIsAVariableWithoutAService: only a service that is launched has a
 // port that can be chosen.
 func TestPortIsAVariableWithoutAService(t *testing.T) {

@@ -26,7 +26,7 @@ type configFlags struct {
 
 func (f *configFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.config, "config", "c", "oloproof.yaml", "the suite's `file`")
-	cmd.Flags().StringVarP(&f.policy, "policy", "p", "", "policy `file`, or builtin:NAME (default release.yaml beside the suite, if it is there)")
+	cmd.Flags().StringVarP(&f.policy, "policy", "p", "", "policy `file`, or "+builtinPolicies()+" (default release.yaml beside the suite, if it is there)")
 }
 
 // project is a suite with its data set, evaluators and policy, all checked.
@@ -88,12 +88,9 @@ func (p *project) openData(collect func(error) error) error {
 	if p.eval, err = evaluate.New(p.suite); err != nil {
 		return collect(err)
 	}
-	path := p.suite.Dataset
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(p.suite.Dir, path)
-	}
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return collect(p.suite.Problem(p.suite.DatasetPos, "dataset: %s does not exist (paths start at the suite's directory)", filepath.ToSlash(path)))
+	path, err := casesPath(p.suite)
+	if err != nil {
+		return collect(err)
 	}
 	p.data, err = dataset.Open(path, dataset.Options{Slices: p.suite.Slices, Visit: p.eval.Check})
 	if err != nil {
@@ -105,6 +102,18 @@ func (p *project) openData(collect func(error) error) error {
 		return collect(p.policy.Check(p.eval.Specs(), p.suite.Slices))
 	}
 	return nil
+}
+
+// casesPath returns where the data set of a suite lies.
+func casesPath(s *suite.Suite) (string, error) {
+	path := s.Dataset
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.Dir, path)
+	}
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return "", s.Problem(s.DatasetPos, "dataset: %s does not exist (paths start at the suite's directory)", filepath.ToSlash(path))
+	}
+	return path, nil
 }
 
 // loadPolicy reads the named policy, or release.yaml beside the suite when it

@@ -10,8 +10,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -24,6 +26,10 @@ const (
 	// firstRead bounds what is allocated before a byte has come, whatever length
 	// the answer claims.
 	firstRead = 64 << 10
+	// dialTimeout bounds the making of a connection, so that a host that drops
+	// packets is found dead in less than a minute. The attempt's deadline, which
+	// is for answers, may be long.
+	dialTimeout = 10 * time.Second
 )
 
 // call is what happens for one case. It travels in the context of its request,
@@ -105,7 +111,15 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 // try sends a request and reads its answer. The response stands in for a real
 // one: the client must neither read a body nor follow a redirect.
 func (t *attempts) try(req *http.Request) (*http.Response, answer) {
+	var connecting atomic.Bool
+	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GetConn: func(string) { connecting.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { connecting.Store(false) },
+	}))
 	resp, err := t.base.RoundTrip(req)
+	if err != nil && connecting.Load() {
+		return seen(req, 0), answer{fault: t.connectFault(req.Context(), err)}
+	}
 	if err != nil {
 		return seen(req, 0), answer{fault: t.transportFault(req.Context(), "no answer", err)}
 	}
@@ -218,6 +232,15 @@ func readAll(r io.Reader, size, limit int64) (body []byte, more bool, err error)
 	}
 }
 
+// connectFault says why there was no connection. A host that lets the deadline
+// pass is one that cannot be reached, as one that refuses is, not a slow one.
+func (t *attempts) connectFault(ctx context.Context, err error) *fault {
+	if ctx.Err() != nil {
+		return &fault{kind: evidence.ErrConnection, text: fmt.Sprintf("no connection within %s", t.timeout), retry: true}
+	}
+	return &fault{kind: evidence.ErrConnection, text: fmt.Sprintf("no answer (%s)", reason(err)), retry: !isPermanent(err)}
+}
+
 // transportFault says why no whole answer came.
 func (t *attempts) transportFault(ctx context.Context, what string, err error) *fault {
 	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
@@ -300,7 +323,7 @@ func mayBeJSON(kind string) bool {
 func newTransport(concurrency int) *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext, // the attempt's deadline bounds the dialling
+		DialContext:         (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:   true,
 		MaxIdleConns:        concurrency,
 		MaxIdleConnsPerHost: concurrency,

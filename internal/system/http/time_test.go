@@ -83,6 +83,31 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// TestHostThatDropsPackets: nobody refuses and nobody answers, as behind a
+// firewall. That is a dead endpoint, not a slow one.
+func TestHostThatDropsPackets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := httpsystem.NewTransport(8, nil)
+		transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+			time.Sleep(time.Minute) // of the bubble; a transport goes on dialling when its caller has left
+			return nil, errors.New("dropped")
+		}
+		transport.Proxy = nil
+		cfg := config("http://service.example/answer")
+		cfg.Transport = transport
+		cfg.Sleep = sleep
+		e, err := newSystem(t, cfg).Execute(t.Context(), aCase(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const message = "no connection within 30s from http://service.example/answer after 4 attempts"
+		if e.Status != evidence.StatusError || e.Error.Kind != evidence.ErrConnection || e.Error.Message != message {
+			t.Errorf("Execute = %s, %s, %q; want ERROR, %s, %q", e.Status, e.Error.Kind, e.Error.Message, evidence.ErrConnection, message)
+		}
+		time.Sleep(time.Hour) // the dialling ends
+	})
+}
+
 func TestTimeouts(t *testing.T) {
 	hang := func(r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

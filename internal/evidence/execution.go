@@ -80,20 +80,18 @@ const ProblemMissing = "missing"
 
 // Error names case, artifact, path and what stood there.
 func (e *ContractError) Error() string {
-	at := ""
+	at, found, fix := "", "", ""
 	if e.Path != "" {
 		at = fmt.Sprintf(" at %q", e.Path)
 	}
-	found := ""
-	if e.Found != "" && !strings.HasPrefix(e.Problem, "want ") { // else the problem says what was found
+	if e.Found != "" && !strings.HasSuffix(e.Problem, "found "+e.Found) { // else the problem says it
 		found = "; found " + shorten(e.Found, 200)
 	}
-	if e.Problem != ProblemMissing {
-		return fmt.Sprintf("case %q: malformed %s artifact%s: %s%s", e.CaseID, e.Artifact, at, e.Problem, found)
-	}
-	fix := ""
-	if e.Path != "" {
+	if e.Path != "" && (e.Problem == ProblemMissing || e.Found == "null") {
 		fix = fmt.Sprintf(" (if some answers have none by design, declare it as %s: {path: %s, optional: true})", e.Artifact, e.Path)
 	}
-	return fmt.Sprintf("case %q: no %s artifact%s%s%s", e.CaseID, e.Artifact, at, found, fix)
+	if e.Problem == ProblemMissing {
+		return fmt.Sprintf("case %q: no %s artifact%s%s%s", e.CaseID, e.Artifact, at, found, fix)
+	}
+	return fmt.Sprintf("case %q: malformed %s artifact%s: %s%s%s", e.CaseID, e.Artifact, at, e.Problem, found, fix)
 }

@@ -526,7 +526,7 @@ func TestArtifacts(t *testing.T) {
 		},
 		{
 			"null", good, []suite.ArtifactPath{path("free/v3", "evidence.0.nothing", false)}, evidence.Artifacts{},
-			`case "one": malformed free/v3 artifact at "evidence.0.nothing": want an artifact, found null; found null`,
+			`case "one": malformed free/v3 artifact at "evidence.0.nothing": want an artifact, found null (if some answers have none by design, declare it as free/v3: {path: evidence.0.nothing, optional: true})`,
 		},
 		{
 			"secret in it", strings.Replace(good, `{"ids":["a"]}`, `["hunter22"]`, 1), []suite.ArtifactPath{path("citations/v1", "evidence.0.ids", false)}, evidence.Artifacts{},

@@ -1,15 +1,20 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
+	"io"
 	"net"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -40,6 +45,7 @@ func TestScripts(t *testing.T) {
 			"exits": exits,
 			"port":  port,
 			"ready": ready,
+			"same":  same,
 		},
 	})
 }
@@ -67,6 +73,56 @@ func ready(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("nothing answers at %s", args[0])
+}
+
+// same BUNDLE BUNDLE: both hold the same run, but for what no two runs share.
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: same BUNDLE BUNDLE")
+	}
+	for _, name := range []string{"run.json", "judgments.jsonl", "cases.jsonl", "gate.json"} {
+		a := comparable(ts, filepath.Join(args[0], name))
+		b := comparable(ts, filepath.Join(args[1], name))
+		if diff := cmp.Diff(a, b); diff != "" {
+			ts.Fatalf("%s differs:\n%s", name, diff)
+		}
+	}
+}
+
+// comparable reads a file of JSON values without run ids, times, latencies,
+// attempts, digests of files and the service's port.
+func comparable(ts *testscript.TestScript, path string) []any {
+	text := regexp.MustCompile(`run_[0-9A-Z]{26}`).ReplaceAllString(ts.ReadFile(path), "RUN")
+	text = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`).ReplaceAllString(text, "HOST")
+	var values []any
+	for dec := json.NewDecoder(strings.NewReader(text)); ; {
+		var v any
+		if err := dec.Decode(&v); errors.Is(err, io.EOF) {
+			return values
+		} else if err != nil {
+			ts.Fatalf("%s: %v", path, err)
+		}
+		values = append(values, withoutVariable(v))
+	}
+}
+
+func withoutVariable(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key := range v {
+			switch key {
+			case "started_at", "finished_at", "latency_ms", "attempts", "files", "latency":
+				delete(v, key)
+			default:
+				v[key] = withoutVariable(v[key])
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutVariable(v[i])
+		}
+	}
+	return v
 }
 
 // exits CODE COMMAND ARG...: the command ends with exactly this code.

@@ -49,7 +49,7 @@ func (e *Env) check(ctx context.Context, f runFlags, noCall, full bool, caseID s
 	if err != nil {
 		return err
 	}
-	x := &activeRun{env: e, flags: f, project: p}
+	x := &activeRun{env: e, flags: f, project: p, cases: p.data}
 	if !noCall {
 		if err := x.resolve(); err != nil {
 			return err
@@ -86,10 +86,10 @@ func (p *project) find(id string) (int, error) {
 
 func (e *Env) printProject(p *project) {
 	fmt.Fprintf(e.Stdout, "Suite %s: %s\n", p.suite.Project, p.suite.Path)
-	fmt.Fprintf(e.Stdout, "Data set %s: %s, %s\n", p.suite.Dataset, cases(p.data.Len()), p.data.Digest())
+	fmt.Fprintf(e.Stdout, "Data set %s: %s, %s\n", p.suite.Dataset, countCases(p.data.Len()), p.data.Digest())
 	eligible := p.eligible()
 	for _, spec := range p.eval.Specs() {
-		fmt.Fprintf(e.Stdout, "  %s (%s): %d of %s can be judged\n", spec.ID, spec.Kind, eligible[spec.ID], cases(p.data.Len()))
+		fmt.Fprintf(e.Stdout, "  %s (%s): %d of %s can be judged\n", spec.ID, spec.Kind, eligible[spec.ID], countCases(p.data.Len()))
 	}
 	for _, note := range slices.Concat(p.suite.Notes, p.data.Notes()) {
 		fmt.Fprintf(e.Stdout, "note: %s\n", report.Clean(note))
@@ -97,7 +97,7 @@ func (e *Env) printProject(p *project) {
 	fmt.Fprintln(e.Stdout)
 }
 
-func cases(n int) string {
+func countCases(n int) string {
 	if n == 1 {
 		return "1 case"
 	}

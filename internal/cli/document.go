@@ -37,11 +37,20 @@ func decideDocument(m *evidence.Manifest, t *tally, p *policy.Policy) *report.Do
 
 // show prints a document and ends with the code of its gate.
 func (e *Env) show(doc *report.Document, f formatFlags, g given) error {
+	return e.showWith(doc, f, func() error { return e.showText(doc, g) })
+}
+
+// showWith prints a document in the format asked for, text as text prints it,
+// and ends with the code of its gate.
+func (e *Env) showWith(doc *report.Document, f formatFlags, text func() error) error {
 	var err error
-	if f.format == "json" {
+	switch f.format {
+	case "json":
 		err = report.JSON(e.Stdout, doc)
-	} else {
-		err = e.showText(doc, g)
+	case "markdown":
+		err = report.Markdown(e.Stdout, doc, report.MarkdownOptions{})
+	default:
+		err = text()
 	}
 	if err != nil {
 		return err

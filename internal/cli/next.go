@@ -16,6 +16,7 @@ type given struct {
 	url    string
 	bundle string // path of a run that is not in the store; "" for one that is
 	bare   bool   // the bundle was made without questions and answers
+	merged bool   // the run was put together from shards
 }
 
 // flags returns the flags that a command needs to find the same project.
@@ -47,6 +48,8 @@ func (g given) next(doc *report.Document) []string {
 	steps := report.NextSteps(doc)
 	for i, step := range steps {
 		switch {
+		case strings.HasPrefix(step, "oloproof run --resume") && g.merged:
+			step = "oloproof merge, with the shards that are missing"
 		case strings.HasPrefix(step, "oloproof run --resume") && g.bundle == "":
 			step = "oloproof run --resume=" + id
 		case g.bare || strings.HasPrefix(step, "oloproof export") && g.bundle != "":
@@ -58,6 +61,18 @@ func (g given) next(doc *report.Document) []string {
 		}
 		takesPolicy := !strings.HasPrefix(step, "oloproof inspect") && !strings.HasPrefix(step, "oloproof export")
 		steps[i] = strings.ReplaceAll(step, id, run) + g.flags(takesPolicy, strings.HasPrefix(step, "oloproof run"))
+	}
+	return steps
+}
+
+// nextAfterComparison returns the commands to try after a comparison was shown.
+func (g given) nextAfterComparison(doc *report.Document) []string {
+	steps := report.CompareNext(doc)
+	for i := range steps {
+		if g.bundle != "" {
+			steps[i] = strings.ReplaceAll(steps[i], doc.Run.ID, shellWord(filepath.ToSlash(g.bundle)))
+		}
+		steps[i] += g.flags(false, false)
 	}
 	return steps
 }

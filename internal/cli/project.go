@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -181,8 +182,8 @@ func (f *formatFlags) check() error {
 	if f.json {
 		f.format = "json"
 	}
-	if f.format != "text" && f.format != "json" {
-		return usageError{fmt.Errorf("--format is %q, allowed are text and json", f.format)}
+	if !slices.Contains([]string{"text", "json", "markdown"}, f.format) {
+		return usageError{fmt.Errorf("--format is %q, allowed are text, json and markdown", f.format)}
 	}
 	return nil
 }

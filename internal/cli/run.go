@@ -34,6 +34,7 @@ type runFlags struct {
 	resume      string
 	reuse       bool
 	concurrency int
+	shard       string
 }
 
 func newRun(env *Env) *cobra.Command {
@@ -59,11 +60,15 @@ Finished cases are on disk at once: an interrupted run goes on with --resume.`,
 			if cmd.Flags().Changed("concurrency") && f.concurrency < 1 {
 				return usageError{fmt.Errorf("--concurrency is %d, it must be at least 1", f.concurrency)}
 			}
+			if f.shard != "" && cmd.Flags().Changed("policy") {
+				return usageError{errors.New("--shard decides nothing: name the policy when the shards are merged")}
+			}
 			return env.run(cmd.Context(), f)
 		},
 	}
 	f.configFlags.add(cmd)
 	f.formatFlags.add(cmd)
+	cmd.Flags().StringVar(&f.shard, "shard", "", "run part `I/N` of the cases only, to be put together by merge; nothing is decided")
 	cmd.Flags().StringVar(&f.url, "url", "", "call this `url` instead of system.http.url; system.start is not launched")
 	cmd.Flags().StringVar(&f.name, "name", "", "`name` of the gate, the key of its baseline (default the suite's path)")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "finish an interrupted `run`: the newest one, or --resume=RUN")
@@ -82,6 +87,7 @@ type activeRun struct {
 	resolved *suite.Resolved
 	redact   *redact.Redactor
 	manifest *evidence.Manifest
+	cases    caseList // of the run: the data set, or a part of it
 	writer   *store.Writer
 	cache    *store.Cache // nil unless answers are reused
 	tally    *tally
@@ -93,13 +99,18 @@ func (e *Env) run(ctx context.Context, f runFlags) error {
 		return err
 	}
 	defer p.close()
-	x := &activeRun{env: e, flags: f, project: p}
+	x := &activeRun{env: e, flags: f, project: p, cases: p.data}
+	part, err := x.shard()
+	if err != nil {
+		return err
+	}
 	if err := x.resolve(); err != nil {
 		return err
 	}
 	if x.manifest, err = x.newManifest(); err != nil {
 		return err
 	}
+	x.manifest.Shard = part
 	if p.policy != nil {
 		if err := checkRole(p.policy, x.manifest); err != nil {
 			return err
@@ -121,6 +132,29 @@ func (e *Env) run(ctx context.Context, f runFlags) error {
 		return x.abort(ctx, err)
 	}
 	return x.finish()
+}
+
+// caseList is what a run goes through.
+type caseList interface {
+	Len() int
+	ID(i int) string
+	CaseDigest(i int) evidence.Digest
+	Case(i int) (*evidence.Case, error)
+}
+
+// shard narrows the run to the part that --shard names, which decides nothing.
+func (x *activeRun) shard() (*evidence.Shard, error) {
+	if x.flags.shard == "" {
+		return nil, nil
+	}
+	var i, n int
+	if _, err := fmt.Sscanf(x.flags.shard, "%d/%d", &i, &n); err != nil || fmt.Sprintf("%d/%d", i, n) != x.flags.shard || i < 1 || i > n {
+		return nil, usageError{fmt.Errorf("--shard is %q, it must be I/N with I from 1 to N, such as 2/8", x.flags.shard)}
+	}
+	data := x.project.data
+	part := data.Shard(i-1, n)
+	x.cases, x.project.policy = part, nil
+	return &evidence.Shard{Index: i, Of: n, Total: data.Len(), Places: part.Places()}, nil
 }
 
 // resolve fills in what the suite takes from the environment.
@@ -168,7 +202,7 @@ func (x *activeRun) newManifest() (*evidence.Manifest, error) {
 		Project:      p.suite.Project,
 		SuitePath:    filepath.ToSlash(p.suite.Path),
 		SuiteDigest:  p.suite.Digest(),
-		Dataset:      evidence.DatasetID{Path: filepath.ToSlash(p.suite.Dataset), Digest: p.data.Digest(), Cases: p.data.Len()},
+		Dataset:      evidence.DatasetID{Path: filepath.ToSlash(p.suite.Dataset), Digest: p.data.Digest(), Cases: x.cases.Len()},
 		System: evidence.SystemID{
 			Name: p.suite.System.Name, Version: p.suite.System.Version, Kind: "http",
 			Digest: p.suite.SystemDigest(), URL: x.publicURL(),
@@ -178,7 +212,7 @@ func (x *activeRun) newManifest() (*evidence.Manifest, error) {
 		MinSupport:  p.suite.MinSliceSupport,
 		SuiteRole:   p.suite.Role,
 		Concurrency: p.suite.Concurrency.System,
-		Counts:      evidence.Counts{Cases: p.data.Len()},
+		Counts:      evidence.Counts{Cases: x.cases.Len()},
 		StartedAt:   now.UTC(),
 	}
 	if m.Name == "" {
@@ -229,7 +263,7 @@ func (x *activeRun) takeUp(writer *store.Writer) error {
 	}
 	x.manifest.ID, x.manifest.StartedAt, x.manifest.Name = kept.ID, kept.StartedAt, kept.Name
 	return writer.Replay(func(i int, o *evidence.Outcome, e *evidence.Execution) error {
-		if o.ID != x.project.data.ID(i) || o.Digest != x.project.data.CaseDigest(i) {
+		if o.ID != x.cases.ID(i) || o.Digest != x.cases.CaseDigest(i) {
 			return problem.Errorf("case %s of %s is not case %d of the data set any more: start a new run", o.ID, kept.ID, i+1)
 		}
 		x.tally.addExecution(e)
@@ -243,6 +277,8 @@ func sameRun(kept, now *evidence.Manifest) error {
 	switch {
 	case kept.Dataset.Digest != now.Dataset.Digest:
 		changed = "the data set"
+	case !sameShard(kept.Shard, now.Shard):
+		changed = "--shard"
 	case kept.System.Digest != now.System.Digest:
 		changed = "the system"
 	case kept.SuiteDigest != now.SuiteDigest:
@@ -253,6 +289,10 @@ func sameRun(kept, now *evidence.Manifest) error {
 		return nil
 	}
 	return problem.Errorf("%s changed since %s began, so it cannot be resumed: start a new run, or bring the old files back", changed, kept.ID)
+}
+
+func sameShard(a, b *evidence.Shard) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Index == b.Index && a.Of == b.Of
 }
 
 // startService launches the suite's service, if it has one. The context that it
@@ -319,7 +359,7 @@ func (x *activeRun) execute(ctx context.Context) error {
 	}
 	defer system.Close()
 	progress := report.NewProgress(x.env.Stderr, report.ProgressOptions{
-		Total: x.project.data.Len(), Terminal: isTerminal(x.env.Stderr), Now: x.env.Now,
+		Total: x.cases.Len(), Terminal: isTerminal(x.env.Stderr), Now: x.env.Now,
 		Intervals: func() string { return x.tally.intervals(x.level()) },
 	})
 	defer progress.Stop()
@@ -334,12 +374,12 @@ func (x *activeRun) execute(ctx context.Context) error {
 		under = reusing{System: system, cache: cache, identity: x.manifest.System.Digest}
 	}
 	summary, err := runner.Run(ctx, runner.Config{
-		Len: x.project.data.Len(), Case: x.project.data.Case, Done: x.writer.Done,
+		Len: x.cases.Len(), Case: x.cases.Case, Done: x.writer.Done,
 		System: under, Judge: x.project.eval.Judge, Redact: x.redact, Sink: x.keep,
 		Concurrency: x.manifest.Concurrency, Now: x.env.Now,
 		Progress: func(p runner.Progress) { progress.Update(p.Skipped, p.Finished, p.Finished-p.OK) },
 	})
-	if err == nil && x.tally.counts.OK == 0 {
+	if err == nil && x.tally.counts.OK == 0 && x.cases.Len() > 0 {
 		return problem.Errorf("no case was answered, so nothing was evaluated: %s", firstCause(summary))
 	}
 	return err
@@ -416,11 +456,11 @@ func (x *activeRun) abort(ctx context.Context, cause error) error {
 // markNotRun records the cases that did not finish, so that none is lost: they
 // are missing observations, and --resume runs them.
 func (x *activeRun) markNotRun() error {
-	for i := range x.project.data.Len() {
+	for i := range x.cases.Len() {
 		if x.writer.Done(i) {
 			continue
 		}
-		c, err := x.project.data.Case(i)
+		c, err := x.cases.Case(i)
 		if err != nil {
 			return err
 		}
@@ -458,6 +498,13 @@ func (x *activeRun) finish() error {
 		return err
 	}
 	if err := x.writer.SaveDocument(func(w io.Writer) error { return report.JSON(w, doc) }); err != nil {
+		return err
+	}
+	if m.Shard != nil && x.flags.format == "text" {
+		_, err := fmt.Fprintf(x.env.Stdout, "Run %s: shard %d of %d, %d of %s\n"+
+			"Next: oloproof export %s --output shard-%d%s\n      oloproof merge shard-*%s   (when every shard is there)\n",
+			m.ID, m.Shard.Index, m.Shard.Of, m.Dataset.Cases, countCases(m.Shard.Total),
+			m.ID, m.Shard.Index, x.given().flags(false, false), x.given().flags(false, false))
 		return err
 	}
 	return x.env.show(doc, x.flags.formatFlags, x.given())

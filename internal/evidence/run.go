@@ -74,11 +74,13 @@ type Manifest struct {
 	SuiteRole    string       `json:"suite_role,omitzero"`
 	Concurrency  int          `json:"concurrency"`
 	Policies     []PolicyRef  `json:"policies,omitzero"`
+	Shard        *Shard       `json:"shard,omitzero"` // nil for a whole run
 	Counts       Counts       `json:"counts"`
 	Cache        CacheCounts  `json:"cache"`
 	StartedAt    time.Time    `json:"started_at"`
 	FinishedAt   time.Time    `json:"finished_at,omitzero"`
 	Commit       string       `json:"commit,omitzero"`
+	CI           *CI          `json:"ci,omitzero"`   // nil outside GitHub Actions
 	Gate         string       `json:"gate,omitzero"` // ALLOW, WARN, BLOCK, or empty without a policy
 	Notes        []string     `json:"notes,omitzero"`
 	Stopped      string       `json:"stopped,omitzero"` // why a partial run ended
@@ -105,6 +107,15 @@ type SystemID struct {
 	Kind    string `json:"kind"` // http
 	Digest  Digest `json:"digest"`
 	URL     string `json:"url,omitzero"` // without userinfo and query
+}
+
+// Shard says which part of a data set a run covers. The Dataset of its manifest
+// has the digest of the whole and the number of cases of the part.
+type Shard struct {
+	Index  int   `json:"index"`  // from 1
+	Of     int   `json:"of"`     // number of parts
+	Total  int   `json:"total"`  // cases of the whole data set
+	Places []int `json:"places"` // of the part's cases in the whole data set, from 0, ascending
 }
 
 // PolicyRef names a policy that decided the run.

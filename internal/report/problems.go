@@ -49,6 +49,9 @@ func (t *ProblemTally) Add(index int, o *evidence.Outcome) {
 		t.groups[key] = g
 	}
 	g.count++
+	if o.ID == "" { // nothing is stored of the case, not even its id
+		return
+	}
 	at, _ := slices.BinarySearchFunc(g.first, index, func(x indexedID, i int) int { return cmp.Compare(x.index, i) })
 	if at < mostCaseIDs {
 		g.first = slices.Insert(g.first, at, indexedID{index, o.ID})

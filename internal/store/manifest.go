@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 )
@@ -31,23 +30,12 @@ func isCrockford(s string) bool {
 	return strings.Trim(s, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == ""
 }
 
-// PythonBundleError is a bundle that the Python tool exported.
-type PythonBundleError struct {
-	Version string // its schema_version
-}
-
-// Error says that such a bundle is not read.
-func (e *PythonBundleError) Error() string {
-	return fmt.Sprintf("a bundle of the Python tool (schema_version %s) is not supported yet", e.Version)
-}
-
 // parseManifest reads run.json. Keys that it does not know are skipped, so that
 // later versions may add some.
 func parseManifest(b []byte) (*evidence.Manifest, error) {
 	var head struct {
-		Schema        string         `json:"schema"`
-		SchemaVersion jsontext.Value `json:"schema_version"`
-		Tool          struct {
+		Schema string `json:"schema"`
+		Tool   struct {
 			Version string `json:"version"`
 		} `json:"tool"`
 	}
@@ -55,8 +43,6 @@ func parseManifest(b []byte) (*evidence.Manifest, error) {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}
 	switch {
-	case head.Schema == "" && len(head.SchemaVersion) > 0:
-		return nil, &PythonBundleError{Version: strings.Trim(string(head.SchemaVersion), `"`)}
 	case head.Schema == "":
 		return nil, fmt.Errorf("no run: it has no schema, want %q", evidence.RunSchema)
 	case head.Schema != evidence.RunSchema && strings.HasPrefix(head.Schema, "oloproof/run/"):
@@ -69,10 +55,49 @@ func parseManifest(b []byte) (*evidence.Manifest, error) {
 	if err := json.Unmarshal(b, &m); err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}
+	for i := range m.Metrics { // run.json is indented
+		spec := &m.Metrics[i]
+		if spec.Options == nil {
+			continue
+		}
+		var err error
+		if spec.Options, err = evidence.Canonical(spec.Options); err != nil {
+			return nil, fmt.Errorf("damaged: options of metric %q: %w", spec.ID, err)
+		}
+	}
 	if err := checkManifest(&m); err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}
 	return &m, nil
+}
+
+// fewestCases is how many cases a run has at least. A shard may have none.
+func fewestCases(m *evidence.Manifest) int {
+	if m.Shard != nil {
+		return 0
+	}
+	return 1
+}
+
+// checkShard checks what merging shards relies on.
+func checkShard(m *evidence.Manifest) error {
+	s := m.Shard
+	switch {
+	case s.Of < 1 || s.Index < 1 || s.Index > s.Of:
+		return fmt.Errorf("shard %d of %d is none", s.Index, s.Of)
+	case s.Total < 1 || s.Total > maxCases:
+		return fmt.Errorf("shard.total is %d, want 1 to %d", s.Total, maxCases)
+	case len(s.Places) != m.Dataset.Cases:
+		return fmt.Errorf("shard.places names %d cases, dataset.cases is %d", len(s.Places), m.Dataset.Cases)
+	}
+	last := -1
+	for _, place := range s.Places {
+		if place <= last || place >= s.Total {
+			return fmt.Errorf("shard.places has %d after %d of %d cases", place, last, s.Total)
+		}
+		last = place
+	}
+	return nil
 }
 
 // checkManifest checks what reading the run relies on.
@@ -80,8 +105,14 @@ func checkManifest(m *evidence.Manifest) error {
 	switch {
 	case !validID(m.ID):
 		return fmt.Errorf("id %q is no run id", m.ID)
-	case m.Dataset.Cases < 1 || m.Dataset.Cases > maxCases:
-		return fmt.Errorf("dataset.cases is %d, want 1 to %d", m.Dataset.Cases, maxCases)
+	case m.Dataset.Cases < fewestCases(m) || m.Dataset.Cases > maxCases:
+		return fmt.Errorf("dataset.cases is %d, want %d to %d", m.Dataset.Cases, fewestCases(m), maxCases)
+	case m.Shard != nil:
+		if err := checkShard(m); err != nil {
+			return err
+		}
+	}
+	switch {
 	case m.Completeness != evidence.Complete && m.Completeness != evidence.Partial:
 		return fmt.Errorf("completeness %q, want %s or %s", m.Completeness, evidence.Complete, evidence.Partial)
 	case !slices.Contains([]evidence.RunStatus{evidence.RunRunning, evidence.RunDecided, evidence.RunExplored, evidence.RunError, evidence.RunCanceled}, m.Status):
@@ -116,6 +147,9 @@ func checkFiles(files []evidence.File) error {
 }
 
 func checkMetrics(m *evidence.Manifest) error {
+	if len(m.Metrics) > maxMetrics || len(m.Slices) > maxSlices {
+		return fmt.Errorf("%d metrics and %d slices, at most %d and %d are read", len(m.Metrics), len(m.Slices), maxMetrics, maxSlices)
+	}
 	seen := map[string]bool{}
 	for _, spec := range m.Metrics {
 		low, high := spec.Range[0], spec.Range[1]

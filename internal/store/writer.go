@@ -56,8 +56,8 @@ func (s *Store) Create(m *evidence.Manifest) (*Writer, error) {
 	if !validID(m.ID) {
 		return nil, fmt.Errorf("%q is no run id, want run_ and 26 characters", m.ID)
 	}
-	if m.Dataset.Cases < 1 || m.Dataset.Cases > maxCases {
-		return nil, fmt.Errorf("a run has 1 to %d cases, found %d", maxCases, m.Dataset.Cases)
+	if m.Dataset.Cases < fewestCases(m) || m.Dataset.Cases > maxCases {
+		return nil, fmt.Errorf("a run has %d to %d cases, found %d", fewestCases(m), maxCases, m.Dataset.Cases)
 	}
 	if err := s.ensure(runsDir); err != nil {
 		return nil, err
@@ -111,6 +111,9 @@ func (s *Store) Resume(name string) (*Writer, error) {
 		return nil, err
 	}
 	defer r.Close()
+	if r.python != nil {
+		return nil, fmt.Errorf("%s is a bundle of the Python tool, which cannot be resumed here: start a new run", r.Place())
+	}
 	if finished(r.Manifest) {
 		os.Remove(filepath.Join(r.dir, journalFile)) // left by a crash just after run.json
 		return nil, s.nothingToResume(r.Manifest)

@@ -33,6 +33,7 @@ type doc struct {
 	t       *testing.T
 	path    string
 	dir     string // where the reader is
+	env     []string
 	code    int    // of the last command, for echo $?
 	port    string // what stands for the page's port
 	stable  normaliser
@@ -45,12 +46,12 @@ const pagePort = "8766"
 
 func newDoc(t *testing.T, path string) *doc {
 	t.Helper()
-	for _, name := range []string{"OLOPROOF_HOME", "OLOPROOF_ALLOW_EXEC", "GITHUB_SHA"} {
-		t.Setenv(name, "")
-	}
-	t.Setenv("OLOPROOF_ALLOW_EXEC", "1")
+	t.Parallel()
 	port := freePort(t)
-	return &doc{t: t, path: path, dir: t.TempDir(), port: port, stable: normaliser{port: port}}
+	return &doc{
+		t: t, path: path, dir: t.TempDir(), port: port, stable: normaliser{port: port},
+		env: append(os.Environ(), "OLOPROOF_HOME=", "OLOPROOF_ALLOW_EXEC=1", "GITHUB_SHA="),
+	}
 }
 
 func freePort(t *testing.T) string {
@@ -220,7 +221,7 @@ func (d *doc) run(command string) string {
 		d.t.Fatalf("%s: the page may type oloproof, cd, cat and echo $?, found %s", d.path, command)
 	}
 	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Dir = d.dir
+	cmd.Dir, cmd.Env = d.dir, d.env
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	switch {
@@ -260,7 +261,7 @@ func (d *doc) server(b *pageBlock) {
 	s := &list[0]
 	words := strings.Fields(strings.ReplaceAll(s.command, pagePort, d.port))
 	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Dir = d.dir
+	cmd.Dir, cmd.Env = d.dir, d.env
 	said, err := cmd.StderrPipe()
 	if err != nil {
 		d.t.Fatal(err)

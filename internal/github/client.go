@@ -175,11 +175,14 @@ func (c *Client) send(ctx context.Context, doing, path string, query url.Values,
 	if err != nil {
 		return nil, err
 	}
-	if err := github.CheckResponse(res); err != nil {
+	if err := checkAnswer(res); err != nil {
 		return nil, Explain(doing, err)
 	}
 	return res, nil
 }
+
+// checkAnswer returns an error of go-github for an answer outside the 200s.
+func checkAnswer(res *http.Response) error { return github.CheckResponse(res) }
 
 // ask returns the answer to a GET, whatever its status.
 func (c *Client) ask(ctx context.Context, doing, path string, query url.Values, accept string) (*http.Response, error) {

@@ -7,63 +7,36 @@ import (
 	"strings"
 )
 
-// Part says which part of the data set a job runs: part Index of Count, counted
-// from 1. The zero Part is the whole.
-type Part struct{ Index, Count int }
-
-// String returns 3/8, or "" for the whole.
-func (p Part) String() string {
-	if p.Count == 0 {
-		return ""
+// ArtifactName returns the name under which a run is uploaded: readable, and
+// one that no other suite, ref or shard has. Name is the suite's, ref is a full
+// ref such as GITHUB_REF; shard is "" or "1/8".
+func ArtifactName(name, ref, shard string) string {
+	short := ref
+	for _, prefix := range []string{"refs/heads/", "refs/tags/", "refs/pull/"} {
+		short = strings.TrimPrefix(short, prefix)
 	}
-	return fmt.Sprintf("%d/%d", p.Index, p.Count)
+	parts := []string{"oloproof", slug(name, 40), slug(short, 40)}
+	if shard != "" {
+		parts = append(parts, "shard", strings.ReplaceAll(slug(shard, 20), "/", "-"))
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%d:%s%s", len(name), name, len(ref), ref, shard))
+	return strings.Join(append(parts, hex.EncodeToString(sum[:8])), "-")
 }
 
-// ArtifactName returns the name under which a run of the suite called name is
-// uploaded by a job on ref (refs/heads/main, refs/pull/7/merge). No other name,
-// ref or part gives the same one, and it holds nothing but a-z, 0-9 and -:
-// upload-artifact forbids " : < > | * ? \ / and line ends.
-func ArtifactName(name, ref string, part Part) string {
-	s := "oloproof-" + slug(name) + "-" + shortHash("artifact/v1", name, ref)
-	if part.Count > 0 {
-		s += fmt.Sprintf("-shard-%d-of-%d", part.Index, part.Count)
-	}
-	return s
-}
-
-// CommentKey returns the key by which the comment of the suite called name is
-// found again, of a-z, 0-9 and -. No other name gives the same one.
-func CommentKey(name string) string { return slug(name) + "-" + shortHash("comment/v1", name) }
-
-// maxSlug is the most characters of a name that its slug keeps.
-const maxSlug = 40
-
-// slug makes a name readable in a place that takes little but letters.
-func slug(name string) string {
+// slug keeps what is allowed everywhere: artifact names exclude " : < > | * ? \ /
+// and line ends.
+func slug(s string, most int) string {
 	var b strings.Builder
-	for _, c := range strings.ToLower(name) {
-		switch {
-		case c >= 'a' && c <= 'z' || c >= '0' && c <= '9':
-			b.WriteRune(c)
-		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
-			b.WriteByte('-')
-		}
-		if b.Len() == maxSlug {
+	for _, r := range s {
+		if b.Len() == most {
 			break
 		}
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '_':
+			b.WriteRune(r)
+		default:
+			b.WriteByte('-')
+		}
 	}
-	if s := strings.Trim(b.String(), "-"); s != "" {
-		return s
-	}
-	return "suite"
-}
-
-// shortHash returns 12 hex digits, 48 bits, of SHA-256 over the parts, each
-// with its length before it.
-func shortHash(parts ...string) string {
-	h := sha256.New()
-	for _, p := range parts {
-		fmt.Fprintf(h, "%d:%s", len(p), p)
-	}
-	return hex.EncodeToString(h.Sum(nil))[:12]
+	return strings.Trim(b.String(), "-.")
 }

@@ -14,7 +14,7 @@ import (
 
 // Export copies a run to dir as a bundle: run.json, judgments.jsonl,
 // cases.jsonl and gate.json, as far as the run has them. Digests are checked on
-// the way. An unfinished run is exported in data set order as far as it came. A
+// the way. A bundle of the Python tool becomes one of this tool. An unfinished run is exported in data set order as far as it came. A
 // bundle in dir is replaced; a directory with anything else is refused.
 func (s *Store) Export(r *Run, dir string) error {
 	if err := s.checkTarget(r, dir); err != nil {
@@ -146,6 +146,9 @@ func removeOthers(dir string, st staged, document bool) error {
 // stage writes the two files of lines into dir under temporary names. For an
 // unfinished run it returns the manifest that names them.
 func (r *Run) stage(dir string) (staged, *evidence.Manifest, error) {
+	if r.python != nil {
+		return r.stagePython(dir)
+	}
 	journal, err := r.openJournal()
 	if err != nil {
 		return nil, nil, err
@@ -166,6 +169,48 @@ func (r *Run) stage(dir string) (staged, *evidence.Manifest, error) {
 	m := *r.Manifest
 	m.Files = st.files()
 	return st, &m, nil
+}
+
+// stagePython writes the lines of a bundle of the Python tool as ours.
+func (r *Run) stagePython(dir string) (staged, *evidence.Manifest, error) {
+	var st staged
+	err := r.convertPython(&st, dir)
+	if err == nil {
+		err = st.close()
+	}
+	if err != nil {
+		st.discard()
+		return nil, nil, err
+	}
+	m := *r.Manifest
+	m.Files = st.files()
+	return st, &m, nil
+}
+
+func (r *Run) convertPython(st *staged, dir string) error {
+	judgments, err := st.create(filepath.Join(dir, judgmentsFile))
+	if err != nil {
+		return err
+	}
+	cases, err := st.create(filepath.Join(dir, casesFile))
+	if err != nil {
+		return err
+	}
+	var b []byte
+	var o evidence.Outcome
+	return r.CaseLines(func(line evidence.CaseLine) error {
+		all := make([]evidence.Judgment, len(line.Judgments))
+		for i := range all {
+			all[i] = line.Judgments[i].Judgment
+		}
+		r.python.outcome(&line, &o)
+		b = evidence.AppendOutcome(b[:0], r.Manifest, &o)
+		if err := judgments.writeLine(b); err != nil {
+			return err
+		}
+		b = evidence.AppendCaseLine(b[:0], r.Manifest, &line.Case, &line.Execution, all)
+		return cases.writeLine(b)
+	})
 }
 
 // stageCopies copies the files that the manifest names. cases.jsonl may have

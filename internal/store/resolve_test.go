@@ -190,7 +190,6 @@ func TestTamperedBundle(t *testing.T) {
 		{"too many cases", manifestFile, replace(`"cases": 9`, `"cases": 9000000000`), []string{"dataset.cases is 9000000000"}},
 		{"metric of no kind", manifestFile, replace(`"kind": "rate"`, `"kind": "guess"`), []string{`kind "guess"`}},
 		{"metric twice", manifestFile, replace(`"id": "recall_at_2"`, `"id": "hit_rate_at_2"`), []string{`metric "hit_rate_at_2"`}},
-		{"of the Python tool", manifestFile, func(string) string { return `{"schema_version": "v1", "run": {}}` }, []string{"Python tool (schema_version v1)", "not supported yet"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, dir := bundleOf(t, 9)
@@ -220,13 +219,6 @@ func TestTamperedBundle(t *testing.T) {
 				}
 			}
 		})
-	}
-	s, dir := bundleOf(t, 1)
-	check(t, os.WriteFile(filepath.Join(dir, manifestFile), []byte(`{"schema_version": "v1"}`), 0o644))
-	_, err := s.Resolve(dir)
-	var python *PythonBundleError
-	if !errors.As(err, &python) || python.Version != "v1" {
-		t.Errorf("error %v, want a PythonBundleError", err)
 	}
 }
 

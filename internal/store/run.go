@@ -23,9 +23,10 @@ import (
 type Run struct {
 	Manifest *evidence.Manifest
 
-	src source
-	dir string // "" for a zip
-	raw []byte // run.json as it stands
+	src    source
+	dir    string     // "" for a zip
+	raw    []byte     // run.json as it stands; nil for a bundle of the Python tool
+	python *pythonRun // nil unless the Python tool exported it
 }
 
 // openRun opens the run whose files src holds. It closes src when it fails.
@@ -38,11 +39,18 @@ func openRun(src source, dir string) (*Run, error) {
 	return r, nil
 }
 
-func (r *Run) readManifest() (err error) {
-	if r.raw, err = readSmall(r.src, manifestFile, maxManifest); err != nil {
+func (r *Run) readManifest() error {
+	b, whole, err := readStart(r.src, manifestFile, maxManifest)
+	switch {
+	case err != nil:
 		return fmt.Errorf("read the run: %w", err)
+	case isPython(b):
+		return r.readPython()
+	case !whole:
+		return fmt.Errorf("read the run: %w", tooLarge(r.src, manifestFile, maxManifest))
 	}
-	if r.Manifest, err = parseManifest(r.raw); err != nil {
+	r.raw = b
+	if r.Manifest, err = parseManifest(b); err != nil {
 		return fmt.Errorf("%s: %w", r.src.place(manifestFile), err)
 	}
 	return nil
@@ -80,6 +88,10 @@ func (r *Run) file(name string) (f evidence.File, ok bool) {
 // valid during the call. When the error says that the file does not match its
 // digest, what was given before is not to be used.
 func (r *Run) Outcomes(visit func(i int, o *evidence.Outcome) error) error {
+	visit = withoutTwins(visit)
+	if r.python != nil {
+		return readLines(r, casesFile, maxLine, r.python.decodeOutcome, visit)
+	}
 	journal, err := r.openJournal()
 	if err != nil {
 		return err
@@ -108,6 +120,19 @@ func (r *Run) Outcomes(visit func(i int, o *evidence.Outcome) error) error {
 	return err
 }
 
+// withoutTwins passes outcomes on and refuses a case id that stands twice: cases
+// are paired and looked up by their ids.
+func withoutTwins(visit func(i int, o *evidence.Outcome) error) func(i int, o *evidence.Outcome) error {
+	lines := map[string]int{}
+	return func(i int, o *evidence.Outcome) error {
+		if first, known := lines[o.ID]; known {
+			return fmt.Errorf("the case id %q stands twice, as case %d and case %d", o.ID, first+1, i+1)
+		}
+		lines[o.ID] = i
+		return visit(i, o)
+	}
+}
+
 // CaseLines gives each case with all that was recorded, in data set order. Of
 // an unfinished run it gives the cases that are stored so far. When the error
 // says that the file does not match its digest, what was given before is not to
@@ -120,7 +145,7 @@ func (r *Run) CaseLines(visit func(line evidence.CaseLine) error) error {
 	if journal != nil {
 		defer journal.Close()
 		return r.eachEntry(journal, func(e entry, l journalLine) error {
-			line, err := evidence.DecodeCaseLine(bytes.Clone(l.body))
+			line, err := r.decodeCase(bytes.Clone(l.body))
 			if err != nil {
 				return err
 			}
@@ -129,13 +154,21 @@ func (r *Run) CaseLines(visit func(line evidence.CaseLine) error) error {
 		})
 	}
 	decode := func(b []byte, line *evidence.CaseLine) (err error) {
-		*line, err = evidence.DecodeCaseLine(b)
+		*line, err = r.decodeCase(b)
 		return err
 	}
 	return readLines(r, casesFile, maxLine, decode, func(i int, line *evidence.CaseLine) error {
 		line.Case.Index = i
 		return visit(*line)
 	})
+}
+
+// decodeCase reads a line of cases.jsonl.
+func (r *Run) decodeCase(b []byte) (evidence.CaseLine, error) {
+	if r.python != nil {
+		return r.python.caseLine(b)
+	}
+	return evidence.DecodeCaseLine(b)
 }
 
 // CaseLine returns one case with all that was recorded.
@@ -149,7 +182,7 @@ func (r *Run) CaseLine(id string) (evidence.CaseLine, error) {
 		if found.Case.ID != "" || !bytes.Contains(b, quoted) {
 			return nil
 		}
-		line, err := evidence.DecodeCaseLine(bytes.Clone(b))
+		line, err := r.decodeCase(bytes.Clone(b))
 		if err != nil {
 			return err
 		}
@@ -250,6 +283,8 @@ type checked struct {
 	want evidence.File
 	name string
 	sum  hash.Hash
+	n    int64 // bytes
+	own  bool  // want is not of run.json, but what was read before
 }
 
 // openChecked opens a file that the manifest describes.
@@ -265,12 +300,19 @@ func (r *Run) openChecked(name string) (*checked, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the run: %w", err)
 	}
-	return &checked{ReadCloser: f, want: want, name: r.src.place(name), sum: sha256.New()}, nil
+	c := newChecked(f, want, r.src.place(name))
+	c.own = r.python != nil
+	return c, nil
+}
+
+func newChecked(f io.ReadCloser, want evidence.File, place string) *checked {
+	return &checked{ReadCloser: f, want: want, name: place, sum: sha256.New()}
 }
 
 func (c *checked) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	c.sum.Write(p[:n])
+	c.n += int64(n)
 	return n, err
 }
 
@@ -279,12 +321,19 @@ func (c *checked) verify() error {
 	if _, err := io.Copy(io.Discard, c); err != nil {
 		return err
 	}
-	if got := hex.EncodeToString(c.sum.Sum(nil)); got != c.want.SHA256 {
+	got := c.digest()
+	switch {
+	case got == c.want.SHA256:
+		return nil
+	case c.own:
+		return fmt.Errorf("%s changed while it was being read", c.name)
+	default:
 		return fmt.Errorf("%s does not match its digest in run.json: it was changed or cut off since the run was stored (sha256 %s, want %s)",
 			c.name, got, c.want.SHA256)
 	}
-	return nil
 }
+
+func (c *checked) digest() string { return hex.EncodeToString(c.sum.Sum(nil)) }
 
 // readLines decodes the lines of a file of the run and checks its digest.
 func readLines[T any](r *Run, name string, limit int, decode func([]byte, *T) error, visit func(int, *T) error) error {
@@ -314,7 +363,7 @@ func readLines[T any](r *Run, name string, limit int, decode func([]byte, *T) er
 // Document returns gate.json: the decision that is stored with a complete run.
 // It is nil when there is none.
 func (r *Run) Document() ([]byte, error) {
-	if !finished(r.Manifest) {
+	if !finished(r.Manifest) || r.python != nil {
 		return nil, nil
 	}
 	b, err := readSmall(r.src, documentFile, maxDocument)
@@ -328,6 +377,9 @@ func (r *Run) Document() ([]byte, error) {
 func (r *Run) SaveDocument(write func(io.Writer) error) error {
 	if r.dir == "" {
 		return fmt.Errorf("%s is a zip: its decision is stored when it is unpacked, or export the run first", r.Place())
+	}
+	if r.python != nil {
+		return fmt.Errorf("%s is a bundle of the Python tool: export it, and the decision is stored with the copy", r.Place())
 	}
 	if !finished(r.Manifest) {
 		return fmt.Errorf("%s is not complete, and a decision is stored with a complete run only", r.Manifest.ID)

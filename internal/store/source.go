@@ -21,6 +21,8 @@ const (
 	maxManifest    = 16 << 20 // bytes of run.json
 	maxDocument    = 64 << 20 // bytes of gate.json
 	maxOutcomeLine = 4 << 20  // bytes of one line of judgments.jsonl
+	maxMetrics     = 1_000    // of a run
+	maxSlices      = 256      // of a run; every case has room for a value of each
 )
 
 // bundleFiles are the files of a bundle. Nothing else of one is read or written.
@@ -197,17 +199,26 @@ func (r *inflated) Read(p []byte) (int, error) {
 
 // readSmall reads a whole file of at most limit bytes.
 func readSmall(s source, name string, limit int64) ([]byte, error) {
+	b, whole, err := readStart(s, name, limit)
+	if err == nil && !whole {
+		return nil, tooLarge(s, name, limit)
+	}
+	return b, err
+}
+
+// readStart reads a file up to limit bytes and reports whether that is all.
+func readStart(s source, name string, limit int64) (b []byte, whole bool, err error) {
 	r, err := s.open(name)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer r.Close()
-	b, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err != nil {
-		return nil, err
+	if b, err = io.ReadAll(io.LimitReader(r, limit+1)); err != nil {
+		return nil, false, err
 	}
-	if int64(len(b)) > limit {
-		return nil, fmt.Errorf("%s is larger than %d bytes", s.place(name), limit)
-	}
-	return b, nil
+	return b, int64(len(b)) <= limit, nil
+}
+
+func tooLarge(s source, name string, limit int64) error {
+	return fmt.Errorf("%s is larger than %d bytes", s.place(name), limit)
 }

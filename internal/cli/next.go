@@ -7,6 +7,7 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/report"
 	"github.com/oloproof/oloproof-go/internal/store"
+	httpsystem "github.com/oloproof/oloproof-go/internal/system/http"
 )
 
 // given is what the user typed to name a project and a run. The commands to try
@@ -33,9 +34,18 @@ func (g given) flags(withPolicy, withURL bool) string {
 		add("--policy", filepath.ToSlash(g.policy), "")
 	}
 	if withURL {
-		add("--url", g.url, "")
+		add("--url", publicWord(g.url), "")
 	}
 	return b.String()
+}
+
+// publicWord returns a URL, or the word URL in place of one with credentials or
+// a query, which are not for logs.
+func publicWord(url string) string {
+	if url == "" || httpsystem.PublicURL(url) == url {
+		return url
+	}
+	return "URL"
 }
 
 // next returns the commands to try after a document was shown.

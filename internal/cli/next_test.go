@@ -47,6 +47,8 @@ func TestNext(t *testing.T) {
 		{given{configFlags: files}, doc(evidence.Complete, string(decide.Block), 2), "oloproof inspect run_X --failures --config a/oloproof.yaml"},
 		{given{configFlags: files}, doc(evidence.Complete, string(decide.Block), 0), "oloproof plan run_X --config a/oloproof.yaml --policy b.yaml"},
 		{given{configFlags: files, url: "http://h"}, doc(evidence.Partial, string(decide.Block), 0), "oloproof run --resume=run_X --config a/oloproof.yaml --policy b.yaml --url http://h"},
+		{given{configFlags: files, url: "http://u:p@h/"}, doc(evidence.Partial, string(decide.Block), 0), "oloproof run --resume=run_X --config a/oloproof.yaml --policy b.yaml --url URL"},
+		{given{configFlags: files, url: "http://h/?token=t"}, doc(evidence.Partial, string(decide.Block), 0), "oloproof run --resume=run_X --config a/oloproof.yaml --policy b.yaml --url URL"},
 		{given{configFlags: configFlags{config: "oloproof.yaml"}}, doc(evidence.Complete, string(decide.Allow), 0), "oloproof export run_X"},
 		{given{configFlags: configFlags{config: "oloproof.yaml"}}, doc(evidence.Complete, "", 0), "write release.yaml beside the suite, then oloproof gate run_X"},
 		{given{configFlags: configFlags{config: "oloproof.yaml"}, bundle: "from ci"}, doc(evidence.Complete, string(decide.Block), 2), "oloproof inspect 'from ci' --failures"},

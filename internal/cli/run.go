@@ -262,13 +262,25 @@ func (x *activeRun) takeUp(writer *store.Writer) error {
 		return err
 	}
 	x.manifest.ID, x.manifest.StartedAt, x.manifest.Name = kept.ID, kept.StartedAt, kept.Name
-	return writer.Replay(func(i int, o *evidence.Outcome, e *evidence.Execution) error {
+	err := writer.Replay(func(i int, o *evidence.Outcome, e *evidence.Execution) error {
 		if o.ID != x.cases.ID(i) || o.Digest != x.cases.CaseDigest(i) {
 			return problem.Errorf("case %s of %s is not case %d of the data set any more: start a new run", o.ID, kept.ID, i+1)
 		}
 		x.tally.addExecution(e)
 		return x.tally.add(i, o)
 	})
+	if err == nil && x.tally.counts.OK == 0 && x.tally.counts.Error > 0 {
+		return x.restart(writer)
+	}
+	return err
+}
+
+// restart begins an interrupted run again in which no case was answered: what
+// it holds are the marks of an endpoint that was dead, not observations.
+func (x *activeRun) restart(writer *store.Writer) error {
+	fmt.Fprintf(x.env.Stderr, "note: no case of %s was answered before, so all are called again\n", x.manifest.ID)
+	x.tally = newTally(x.manifest)
+	return writer.Restart()
 }
 
 // sameRun refuses to resume what would not be the same run.
@@ -385,10 +397,8 @@ func (x *activeRun) execute(ctx context.Context) error {
 	return err
 }
 
+// firstCause tells the most frequent error of a run without an answer.
 func firstCause(s runner.Summary) string {
-	if len(s.Problems) == 0 {
-		return "every case had failed before this run was resumed"
-	}
 	p := s.Problems[0]
 	return fmt.Sprintf("case %s: %s", p.CaseID, p.First.Message)
 }
@@ -446,7 +456,7 @@ func (x *activeRun) abort(ctx context.Context, cause error) error {
 	if m.Counts.Error > 0 {
 		fmt.Fprintf(x.env.Stderr, "  look at them: oloproof inspect %s --failures%s\n", m.ID, g.flags(false, false))
 	}
-	if m.Counts.NotRun > 0 {
+	if m.Counts.NotRun > 0 || m.Counts.OK == 0 {
 		fmt.Fprintf(x.env.Stderr, "  go on:        oloproof run --resume=%s%s\n", m.ID, g.flags(true, true))
 		fmt.Fprintln(x.env.Stderr, "                (with the same suite, data set and policy; when one of them has to change, start a new run)")
 	}

@@ -345,6 +345,28 @@ func TestCloseRemovesAnEmptyRun(t *testing.T) {
 	}
 }
 
+// A run that is begun again holds what was added afterwards, and nothing else.
+func TestRestart(t *testing.T) {
+	s := openTest(t)
+	m := testManifest(4)
+	w := must[*Writer](t)(s.Create(m))
+	addAll(t, w, []int{0, 1, 2}, 10, 1)
+	check(t, w.Abort(ended(m, evidence.RunError)))
+
+	w = must[*Writer](t)(s.Resume("latest"))
+	check(t, w.Restart())
+	for i := range 4 {
+		if w.Done(i) {
+			t.Errorf("case %d is done", i)
+		}
+	}
+	addAll(t, w, []int{3, 1, 0, 2}, 10, 1)
+	check(t, w.Finish(ended(m, evidence.RunExplored)))
+	if got := len(outcomes(t, must[*Run](t)(s.Resolve("latest")))); got != 4 {
+		t.Errorf("%d outcomes, want 4", got)
+	}
+}
+
 // Errored cases are finished; cases stored as NOT_RUN are not.
 func TestResumeRunsAgainWhatDidNotRun(t *testing.T) {
 	const n = 10

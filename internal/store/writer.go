@@ -249,6 +249,17 @@ func (w *Writer) set(e entry) {
 	}
 }
 
+// Restart forgets every case, so that all are taken again.
+func (w *Writer) Restart() error {
+	if err := w.journal.Truncate(0); err != nil {
+		return fmt.Errorf("begin %s again: %w", w.manifest.ID, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.entries, w.finished, w.end, w.written = nil, 0, 0, 0
+	return nil
+}
+
 // Replay gives every finished case, in data set order: its outcome and its
 // execution. Both are valid during the call.
 func (w *Writer) Replay(visit func(index int, o *evidence.Outcome, e *evidence.Execution) error) error {

@@ -3,6 +3,7 @@ package compare
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/measure"
@@ -92,6 +93,14 @@ func newColumn(candidate, baseline evidence.MetricSpec, place, basePlace int) co
 		c.spec.Kind = evidence.Rate
 	}
 	return c
+}
+
+// grow makes room for n cases.
+func (c *column) grow(n int) {
+	c.marks = slices.Grow(c.marks, n)
+	if !c.verdicts() {
+		c.values = slices.Grow(c.values, n)
+	}
 }
 
 func (c *column) verdicts() bool { return c.spec.Kind == evidence.Rate }

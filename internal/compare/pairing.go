@@ -53,11 +53,16 @@ type newCase struct {
 
 // newPairing returns a pairing without cases.
 func newPairing(candidate, baseline *evidence.Manifest, columns []column) *pairing {
+	n := max(0, min(baseline.Dataset.Cases, 1<<20)) // the manifest says so; the file decides
+	for i := range columns {
+		columns[i].grow(n)
+	}
 	return &pairing{
 		columns: columns,
 		groups:  matchSlices(candidate.Slices, baseline.Slices),
 		reasons: reasons{marks: map[reason]mark{}},
-		rows:    make(map[string]int32, max(0, min(baseline.Dataset.Cases, 1<<20))),
+		rows:    make(map[string]int32, n),
+		base:    make([]baseCase, 0, n),
 		isNew:   map[string]bool{},
 	}
 }

@@ -1,8 +1,10 @@
-// Package decide applies a policy to metrics: rules to states, states to the
-// gate. It is pure and sees no file.
+// Package decide applies a policy to the metrics of a run or to a comparison of
+// two: rules to states, states to the gate. It is pure and sees no file.
 package decide
 
 import (
+	"github.com/oloproof/oloproof-go/internal/compare"
+	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/measure"
 	"github.com/oloproof/oloproof-go/internal/policy"
 )
@@ -12,12 +14,24 @@ type Decision struct {
 	Rule     policy.Rule
 	State    policy.State
 	Reasons  []string        // reason codes of the tier that decided, in the order of reasons.go
-	Metric   *measure.Metric // nil when the run has no such metric
+	Metric   *measure.Metric // nil for a comparison rule, and when the run has no such metric
 	Failures *int            // observed_count: observed failures
 	Planning *Planning       // nil unless a line says more than the state
 	// MissingEvidence holds when the metric observed no case, or more cases are
 	// missing than the rule allows: the rule blocks whatever block_on says.
 	MissingEvidence bool
+
+	// Of a comparison rule:
+
+	// Comparison is the id of the comparison that the rule looked at; "" when there was none.
+	Comparison evidence.Digest
+	// Difference is what the rule compared, of its slice if it has one, with the
+	// limits that decided; nil when the comparison does not have it.
+	Difference *compare.Difference
+	Family     string // the family that corrects the rule; "" without one
+	// AdjustedAlpha is the error, of both sides together, at which the family
+	// tested the rule again; nil when it did not.
+	AdjustedAlpha *float64
 }
 
 // Planning says how many cases would decide a rule. Exactly one reading holds:
@@ -32,6 +46,8 @@ type Planning struct {
 	Reason string
 	// Reach is the bound that resolving the missing cases would reach; with PlanResolveMissing.
 	Reach *float64
+	// UpTo is the largest size looked at; with PlanNotUpTo.
+	UpTo int
 }
 
 // Why a planning line gives no size.
@@ -40,7 +56,7 @@ const (
 	PlanAtThreshold    = "estimate_at_threshold"   // a bound never clears what the estimate only meets
 	PlanResolveMissing = "missing_could_decide"    // resolving the missing cases alone could decide it
 	PlanMissingShare   = "missing_share_holds_it"  // the share of missing cases must fall
-	PlanNotUpTo        = "not_up_to_largest_size"  // nothing clears up to stats.MaxPlan cases
+	PlanNotUpTo        = "not_up_to_largest_size"  // nothing clears up to Planning.UpTo cases
 )
 
 // Action is what the states of all rules come to.
@@ -60,9 +76,21 @@ type Gate struct {
 	Reasons  []string // gate reasons: GateMissingEvidence, GatePartialRun
 }
 
-// Result is all that a policy says of a run.
+// Result is all that a policy says of a run or of a comparison.
 type Result struct {
 	Decisions []Decision // in the policy's order
+	Families  []Family   // of comparison rules, in the policy's order
 	Gate      Gate
 	Skipped   int // rules of the other kind, which this command does not decide
+}
+
+// Family says what the correction of a family of comparison rules did.
+type Family struct {
+	ID         string
+	Correction string // holm
+	Rules      int    // in the family
+	// Levels are the errors at which its rules that FAIL were tested again, from
+	// the farthest past its margin on, up to the first that no longer does; empty
+	// when no rule FAILs.
+	Levels []float64
 }

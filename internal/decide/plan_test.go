@@ -118,7 +118,7 @@ func TestPlanning(t *testing.T) {
 		{"estimate below the floor", floor(0.8), rate(11, 15, 0), &Planning{Reason: PlanPastThreshold}},
 		{"estimate above the ceiling", ceiling(0.2), rate(5, 15, 0), &Planning{Reason: PlanPastThreshold}},
 		{"estimate on the floor", floor(0.75), rate(15, 20, 0), &Planning{Reason: PlanAtThreshold}},
-		{"too close to the floor", floor(0.79), rate(396, 500, 0), &Planning{Reason: PlanNotUpTo}},
+		{"too close to the floor", floor(0.79), rate(396, 500, 0), &Planning{Reason: PlanNotUpTo, UpTo: stats.MaxPlan}},
 		{"missing decide", floor(0.8), rate(95, 95, 5), nil}, // PASS even with the missing at their worst
 		{"missing could decide", floor(0.9), rate(95, 95, 5), &Planning{Reason: PlanResolveMissing, Reach: ptr(stats.Rate(100, 100, 0, level).Lower)}},
 		{"missing could decide a ceiling", ceiling(0.1), rate(0, 95, 5), &Planning{Reason: PlanResolveMissing, Reach: ptr(stats.Rate(0, 100, 0, level).Upper)}},

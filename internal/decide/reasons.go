@@ -7,11 +7,18 @@ const (
 	ReasonPolicyRequiresReview = "policy_requires_review" // the rule sets requires_manual_review
 	ReasonUnsupportedMethod    = "unsupported_method"     // no method decides this kind of rule on this kind of metric
 
+	// INSUFFICIENT_EVIDENCE of a comparison rule: nothing to compare with.
+	ReasonNoBaseline           = "no_baseline"           // there is no baseline
+	ReasonBaselineIncompatible = "baseline_incompatible" // there is one, but it cannot be used, or lacks the metric
+	ReasonEvaluatorChanged     = "evaluator_changed"     // the runs judged different things under the metric's name
+	ReasonTooFewPairs          = "too_few_pairs"         // fewer of the baseline's cases are paired than min_paired_share
+
 	// INSUFFICIENT_EVIDENCE, before any limit is compared.
 	ReasonNoObservations           = "no_observations"            // no case was judged
 	ReasonMissingnessExceedsPolicy = "missingness_exceeds_policy" // missing / eligible is above max_missing_fraction
 	ReasonMissingnessUnbounded     = "missingness_unbounded"      // cases are missing and the metric has no range to bound them
 	ReasonIntervalUnavailable      = "interval_unavailable"       // there is no interval, or it has neither end
+	ReasonInsufficientSupport      = "insufficient_support"       // a slice has fewer pairs than min_support
 
 	// interval_threshold with min.
 	ReasonLowerMeetsMinimum = "lower_bound_meets_minimum" // PASS
@@ -21,9 +28,28 @@ const (
 	ReasonUpperMeetsMaximum = "upper_bound_meets_maximum" // PASS
 	ReasonLowerAboveMaximum = "lower_bound_above_maximum" // FAIL
 
-	// interval_threshold, INSUFFICIENT_EVIDENCE.
+	// interval_threshold, INSUFFICIENT_EVIDENCE; the second one of every rule on an interval.
 	ReasonIntervalOverlaps  = "interval_overlaps_threshold"
 	ReasonIntervalUnbounded = "interval_unbounded" // one end does not exist at this number of cases
+
+	// superiority.
+	ReasonAboveZero    = "difference_above_zero"  // PASS
+	ReasonBelowZero    = "difference_below_zero"  // FAIL
+	ReasonOverlapsZero = "interval_overlaps_zero" // INSUFFICIENT_EVIDENCE
+
+	// non_inferiority.
+	ReasonLowerAboveMargin = "lower_bound_above_margin" // PASS
+	ReasonUpperBelowMargin = "upper_bound_below_margin" // FAIL
+	ReasonOverlapsMargin   = "interval_overlaps_margin" // INSUFFICIENT_EVIDENCE
+
+	// equivalence.
+	ReasonWithinMargins   = "interval_within_margins"   // PASS
+	ReasonOutsideMargins  = "interval_outside_margins"  // FAIL
+	ReasonOverlapsMargins = "interval_overlaps_margins" // INSUFFICIENT_EVIDENCE
+
+	// A family of comparison rules, INSUFFICIENT_EVIDENCE: a FAIL that does not
+	// stand once it is corrected for the others.
+	ReasonFamilyWithheld = "family_correction_withheld"
 
 	// observed_count.
 	ReasonFailuresWithinLimit = "observed_failures_within_limit" // PASS

@@ -108,7 +108,7 @@ func insufficientReasons(level float64, rule policy.Rule, m *measure.Metric) []s
 		// It claims nothing beyond the cases that ran, so no interval is asked for.
 		return reasons
 	}
-	if m != nil && missingnessExceeds(rule, m) {
+	if m != nil && missingnessExceeds(rule, m.Cases) {
 		reasons = append(reasons, ReasonMissingnessExceedsPolicy)
 	}
 	if m != nil && missingnessUnbounded(m) {
@@ -123,13 +123,12 @@ func insufficientReasons(level float64, rule policy.Rule, m *measure.Metric) []s
 // missingEvidence reports whether the rule blocks whatever block_on says: its
 // metric observed nothing, or misses more cases than the rule allows.
 func missingEvidence(rule policy.Rule, m *measure.Metric) bool {
-	return m == nil || m.Cases.Observed == 0 || missingnessExceeds(rule, m)
+	return m == nil || m.Cases.Observed == 0 || missingnessExceeds(rule, m.Cases)
 }
 
-func missingnessExceeds(rule policy.Rule, m *measure.Metric) bool {
-	eligible := m.Cases.Eligible()
-	return rule.MaxMissing != nil && eligible > 0 &&
-		float64(m.Cases.Missing)/float64(eligible) > *rule.MaxMissing
+func missingnessExceeds(rule policy.Rule, c measure.Cases) bool {
+	return rule.MaxMissing != nil && c.Eligible() > 0 &&
+		float64(c.Missing)/float64(c.Eligible()) > *rule.MaxMissing
 }
 
 // missingnessUnbounded reports whether missing cases have no worst value to

@@ -85,21 +85,23 @@ func openProject(f configFlags) (*project, error) {
 
 // openData indexes the data set and checks evaluators and policy against it.
 func (p *project) openData(collect func(error) error) error {
+	opt := dataset.Options{Slices: p.suite.Slices}
 	var err error
-	if p.eval, err = evaluate.New(p.suite); err != nil {
-		return collect(err)
+	if p.eval, err = evaluate.New(p.suite); err == nil {
+		opt.Visit = p.eval.Check
+	} else if err := collect(err); err != nil {
+		return err
 	}
 	path, err := casesPath(p.suite)
-	if err != nil {
-		return collect(err)
+	if err == nil {
+		p.data, err = dataset.Open(path, opt)
 	}
-	p.data, err = dataset.Open(path, dataset.Options{Slices: p.suite.Slices, Visit: p.eval.Check})
 	if err != nil {
 		if err := collect(err); err != nil {
 			return err
 		}
 	}
-	if p.policy != nil {
+	if p.policy != nil && p.eval != nil {
 		return collect(p.policy.Check(p.eval.Specs(), p.suite.Slices))
 	}
 	return nil
@@ -118,7 +120,8 @@ func casesPath(s *suite.Suite) (string, error) {
 }
 
 // loadPolicy reads the named policy, or release.yaml beside the suite when it
-// exists and none is named.
+// exists and none is named. A policy that comes with an error is good for
+// checking only.
 func loadPolicy(f configFlags, load func(string) (*policy.Policy, error)) (*policy.Policy, error) {
 	if f.policy != "" {
 		if !strings.HasPrefix(f.policy, "builtin:") && absent(f.policy) {
@@ -126,7 +129,7 @@ func loadPolicy(f configFlags, load func(string) (*policy.Policy, error)) (*poli
 		}
 		p, err := load(f.policy)
 		if err != nil {
-			return nil, err
+			return p, err
 		}
 		if len(p.RunRules()) == 0 {
 			return nil, problem.At(f.policy, "it has comparison rules only, so it cannot decide one run: add a rule with min, max or max_failures, or name another policy")

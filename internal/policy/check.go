@@ -184,6 +184,9 @@ func (p *Policy) Check(specs []evidence.MetricSpec, slices []string) error {
 		byID[s.ID] = s
 	}
 	for _, r := range p.Rules {
+		if r.Metric == "" {
+			continue // said already
+		}
 		spec, ok := byID[r.Metric]
 		if !ok {
 			ids := specIDs(specs)

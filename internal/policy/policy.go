@@ -122,7 +122,8 @@ func loadBuiltin(path, name string) (*Policy, error) {
 }
 
 // Parse reads data, the content of the policy at path. The error is a
-// [problem.List] of every problem found.
+// [problem.List] of every problem found; a policy that comes with it is good for
+// [Policy.Check] only, so that a person sees all problems at once.
 func Parse(path string, data []byte) (*Policy, error) {
 	p := &Policy{Path: path, BlockOn: []State{Fail, InsufficientEvidence, ManualReview}}
 	f, err := strictyaml.Parse(path, data, p.table())
@@ -132,7 +133,7 @@ func Parse(path string, data []byte) (*Policy, error) {
 	p.Lines = f.Lines
 	p.check(f)
 	if err := f.Err(); err != nil {
-		return nil, err
+		return p, err
 	}
 	p.Digest = p.digest()
 	return p, nil

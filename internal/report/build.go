@@ -31,6 +31,13 @@ type Input struct {
 	ExitCode *int
 	Problems []CaseProblem // see ProblemTally
 	Notes    []string      // those of the manifest included
+
+	Comparisons []ComparisonInput // of the run, which is their candidate
+	Baseline    *Baseline         // nil when none was looked for
+	Relaxations []Relaxation
+	// LatencyMS is the mean latency of the run's answered cases in milliseconds,
+	// of which planning lines say what more cases would take; nil: not known.
+	LatencyMS *float64
 }
 
 // PolicyResult is a policy with what it says of the run.
@@ -52,13 +59,17 @@ func Build(in Input) *Document {
 			Dataset: m.Dataset, System: m.System, Counts: m.Counts, Commit: m.Commit,
 			StartedAt: m.StartedAt, FinishedAt: m.FinishedAt, Stopped: m.Stopped,
 			Reused: m.Cache.ExecutionHits > 0, MinSupport: m.MinSupport,
+			Concurrency: m.Concurrency, LatencyMS: finite(in.LatencyMS),
 		},
-		Policies: make([]Policy, 0, len(in.Policies)),
-		Metrics:  make([]Metric, 0, len(in.Metrics)),
-		Slices:   make([]Slice, 0, len(in.Slices)),
-		Cache:    m.Cache,
-		Problems: nonNil(slices.Clone(in.Problems)),
-		Notes:    nonNil(slices.Clone(in.Notes)),
+		Policies:    make([]Policy, 0, len(in.Policies)),
+		Metrics:     make([]Metric, 0, len(in.Metrics)),
+		Slices:      make([]Slice, 0, len(in.Slices)),
+		Baseline:    in.Baseline,
+		Comparisons: make([]Comparison, 0, len(in.Comparisons)),
+		Relaxations: nonNil(slices.Clone(in.Relaxations)),
+		Cache:       m.Cache,
+		Problems:    nonNil(slices.Clone(in.Problems)),
+		Notes:       nonNil(slices.Clone(in.Notes)),
 	}
 	for _, x := range in.Metrics {
 		d.Metrics = append(d.Metrics, metricOf(x))
@@ -66,18 +77,29 @@ func Build(in Input) *Document {
 	for _, s := range in.Slices {
 		d.Slices = append(d.Slices, sliceOf(s))
 	}
-	for _, p := range in.Policies {
-		d.Policies = append(d.Policies, policyOf(p))
+	for _, c := range in.Comparisons {
+		d.Comparisons = append(d.Comparisons, comparisonOf(c))
 	}
-	d.Gate = strictest(d.Policies)
+	for _, p := range in.Policies {
+		out := policyOf(p, in.Metrics)
+		for i := range out.Decisions {
+			if plan := out.Decisions[i].Planning; plan != nil {
+				plan.Cost = costLine(&d.Run, plan.More)
+			}
+		}
+		d.Policies = append(d.Policies, out)
+	}
+	d.Gate = gateOf(d.Policies)
 	if d.Gate != nil && in.ExitCode != nil {
 		d.Gate.ExitCode = *in.ExitCode
 	}
 	return d
 }
 
-// strictest copies the gate that blocks most; nil without a policy.
-func strictest(policies []Policy) *Gate {
+// gateOf is what the gates of all policies come to: the action and the exit
+// code that block most, every reason once, and what each gate of that action
+// means. It is nil without a policy.
+func gateOf(policies []Policy) *Gate {
 	if len(policies) == 0 {
 		return nil
 	}
@@ -87,8 +109,25 @@ func strictest(policies []Policy) *Gate {
 			cmp.Compare(severity[a.Gate.Action], severity[b.Gate.Action]),
 			cmp.Compare(failFirst(a.Gate.ExitCode), failFirst(b.Gate.ExitCode)))
 	}).Gate
-	g.Reasons = slices.Clone(g.Reasons)
+	var reasons, meanings []string
+	for _, p := range policies {
+		reasons = appendNew(reasons, p.Gate.Reasons...)
+		if p.Gate.Action == g.Action {
+			meanings = appendNew(meanings, p.Gate.Meaning)
+		}
+	}
+	g.Reasons, g.Meaning = nonNil(reasons), strings.Join(meanings, " ")
 	return &g
+}
+
+// appendNew appends what is not yet in the list.
+func appendNew(list []string, more ...string) []string {
+	for _, s := range more {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // failFirst orders exit codes: a FAIL (1) outranks any other block (3).
@@ -140,7 +179,7 @@ func intervalOf(i *measure.Interval) *Interval {
 	return &Interval{Lower: finite(i.Lower), Upper: finite(i.Upper), Level: i.Level, Method: i.Method}
 }
 
-func policyOf(p PolicyResult) Policy {
+func policyOf(p PolicyResult, metrics []measure.Metric) Policy {
 	out := Policy{
 		Role: cmp.Or(p.Role, RoleOnly), Path: p.Policy.Path, Digest: p.Policy.Digest,
 		Gate: Gate{
@@ -148,9 +187,17 @@ func policyOf(p PolicyResult) Policy {
 			Reasons: nonNil(slices.Clone(p.Result.Gate.Reasons)), Meaning: meaning(p.Policy, p.Result),
 		},
 		Decisions: make([]Decision, 0, len(p.Result.Decisions)),
+		Families:  make([]Family, 0, len(p.Result.Families)),
 	}
 	for _, x := range p.Result.Decisions {
-		out.Decisions = append(out.Decisions, decisionOf(x))
+		if x.Rule.Kind.Comparison() {
+			out.Decisions = append(out.Decisions, comparisonDecision(x, metrics))
+		} else {
+			out.Decisions = append(out.Decisions, decisionOf(x))
+		}
+	}
+	for _, f := range p.Result.Families {
+		out.Families = append(out.Families, Family{f.ID, f.Correction, f.Rules, nonNil(slices.Clone(f.Levels))})
 	}
 	return out
 }
@@ -212,7 +259,11 @@ func meaning(p *policy.Policy, r decide.Result) string {
 		}), "; ") + "."
 	}
 	if len(r.Decisions) == 0 {
-		return "Allowed, but nothing was decided: the policy has no rule on a single run."
+		kind := "on a single run"
+		if len(p.RunRules()) > 0 {
+			kind = "on a comparison"
+		}
+		return "Allowed, but nothing was decided: the policy has no rule " + kind + "."
 	}
 	other := stateClauses(r, func(d decide.Decision) bool { return d.State != policy.Pass })
 	switch {

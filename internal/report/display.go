@@ -202,20 +202,24 @@ func scaleOf(m measure.Metric) Scale {
 	case evidence.Rate:
 		return RateScale()
 	case evidence.Quantile:
-		var shown []float64
-		if m.Estimate != nil {
-			shown = append(shown, *m.Estimate)
-		}
-		if iv := m.Interval; iv != nil {
-			for _, bound := range []*float64{iv.Lower, iv.Upper} {
-				if bound != nil {
-					shown = append(shown, *bound)
-				}
-			}
-		}
-		return QuantileScale(m.Spec.Unit, shown...)
+		return QuantileScale(m.Spec.Unit, shownValues(m.Estimate, m.Interval)...)
 	}
 	return ScoreScale(m.Spec.Range)
+}
+
+// shownValues are the numbers that a figure and its interval show.
+func shownValues(estimate *float64, iv *measure.Interval) []float64 {
+	values := []*float64{estimate}
+	if iv != nil {
+		values = append(values, iv.Lower, iv.Upper)
+	}
+	var shown []float64
+	for _, v := range values {
+		if v != nil {
+			shown = append(shown, *v)
+		}
+	}
+	return shown
 }
 
 func denominator(m measure.Metric) string {

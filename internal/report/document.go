@@ -15,16 +15,22 @@ const DocumentSchema = "oloproof/document/v1"
 
 // Document is gate.json and --json.
 type Document struct {
-	Schema   string               `json:"schema" jsonschema:"enum=oloproof/document/v1"`
-	Tool     evidence.Tool        `json:"tool"`
-	Run      Run                  `json:"run"`
-	Gate     *Gate                `json:"gate" jsonschema:"nullable"` // null when no policy decided
-	Policies []Policy             `json:"policies"`
-	Metrics  []Metric             `json:"metrics"`
-	Slices   []Slice              `json:"slices"`
-	Cache    evidence.CacheCounts `json:"cache"`
-	Problems []CaseProblem        `json:"problems"` // errored and unfinished cases by kind
-	Notes    []string             `json:"notes"`
+	Schema   string        `json:"schema" jsonschema:"enum=oloproof/document/v1"`
+	Tool     evidence.Tool `json:"tool"`
+	Run      Run           `json:"run"`
+	Gate     *Gate         `json:"gate" jsonschema:"nullable"` // null when no policy decided
+	Policies []Policy      `json:"policies"`
+	Metrics  []Metric      `json:"metrics"`
+	Slices   []Slice       `json:"slices"`
+	// Baseline says how the baseline was looked for; null when none was.
+	Baseline    *Baseline    `json:"baseline" jsonschema:"nullable"`
+	Comparisons []Comparison `json:"comparisons"`
+	// Relaxations are the ways in which the policy or the suite under decision is
+	// laxer than the one it is held against.
+	Relaxations []Relaxation         `json:"relaxations"`
+	Cache       evidence.CacheCounts `json:"cache"`
+	Problems    []CaseProblem        `json:"problems"` // errored and unfinished cases by kind
+	Notes       []string             `json:"notes"`
 }
 
 // Run identifies the run that the document is about.
@@ -43,6 +49,10 @@ type Run struct {
 	Reused       bool                  `json:"reused_answers"`   // answers came from the cache
 	Stopped      string                `json:"stopped,omitzero"` // why a partial run ended
 	MinSupport   int                   `json:"min_slice_support"`
+	Concurrency  int                   `json:"concurrency,omitzero"` // calls at the same time
+	// LatencyMS is the mean latency of the answered cases in milliseconds, pauses
+	// and failed attempts not counted; null when it is not known.
+	LatencyMS *float64 `json:"latency_ms" jsonschema:"nullable"`
 }
 
 // Ref is a file with its content id.
@@ -66,6 +76,15 @@ type Policy struct {
 	Digest    string     `json:"digest"`
 	Gate      Gate       `json:"gate"`
 	Decisions []Decision `json:"decisions"`
+	Families  []Family   `json:"families"`
+}
+
+// Family says what the correction of a family of comparison rules did.
+type Family struct {
+	ID         string    `json:"id"`
+	Correction string    `json:"correction"`
+	Rules      int       `json:"rules"`  // in the family
+	Levels     []float64 `json:"levels"` // errors at which its rules that FAIL were tested again
 }
 
 // Decision is what came of one rule.
@@ -82,13 +101,15 @@ type Decision struct {
 	MaxFailures *int          `json:"max_failures,omitzero"`
 	Failures    *int          `json:"failures,omitzero"`
 	Margin      *float64      `json:"margin,omitzero"`
-	Requires    string        `json:"requires"` // the condition in words, such as "at least 70.0%"
+	Requires    string        `json:"requires"` // the condition in words: "at least 70.0%", "non-inferiority, margin 5.0 points"
 	Estimate    *float64      `json:"estimate" jsonschema:"nullable"`
 	Interval    *Interval     `json:"interval" jsonschema:"nullable"`
 	Cases       measure.Cases `json:"cases"`
 	Display     Display       `json:"display"`
 	Planning    *Planning     `json:"planning" jsonschema:"nullable"`
-	Line        int           `json:"line,omitzero"` // of the rule in the policy file
+	Family      string        `json:"family,omitzero"`         // that corrects the rule
+	Adjusted    *float64      `json:"adjusted_alpha,omitzero"` // error at which the family tested the rule again
+	Line        int           `json:"line,omitzero"`           // of the rule in the policy file
 }
 
 // Interval is an interval with raw doubles; null is "no bound".
@@ -112,7 +133,8 @@ type Planning struct {
 	More        *int     `json:"more" jsonschema:"nullable"`
 	Discordance *float64 `json:"discordance" jsonschema:"nullable"`
 	Reason      string   `json:"reason,omitzero"`
-	Line        string   `json:"line"` // about 753 more cases would decide it, …
+	Line        string   `json:"line"`          // about 753 more cases would decide it, …
+	Cost        string   `json:"cost,omitzero"` // what the further cases would take, when the run knows it and it is a second or more
 }
 
 // Metric is one metric of the run.

@@ -263,16 +263,17 @@ func (p *printer) value(name string, v evidence.Value) {
 	if len(v) == 0 {
 		return
 	}
+	p.raw(name + ": " + indented(v))
+}
+
+// indented returns JSON over several lines, safe to print.
+func indented(v evidence.Value) string {
 	b, err := jsontext.AppendFormat(nil, v, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
 		jsontext.PreserveRawStrings(true), jsontext.WithIndent("  "))
 	if err != nil {
 		b = v
 	}
-	prefix := name + ": "
-	for line := range strings.SplitSeq(string(b), "\n") {
-		p.raw(prefix + Clean(line))
-		prefix = ""
-	}
+	return strings.Join(cleanAll(strings.Split(string(b), "\n")), "\n")
 }
 
 // judgment prints a criterion, what it says, and the detail below.

@@ -43,7 +43,7 @@ func generateSchema(t *testing.T) []byte {
 			return nil
 		},
 	}
-	for _, dir := range []string{".", "../evidence", "../measure"} {
+	for _, dir := range []string{".", "../compare", "../evidence", "../measure"} {
 		if err := r.AddGoComments("github.com/oloproof/oloproof-go/internal/report", dir, jsonschema.WithFullComment()); err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +136,18 @@ func inputs() map[string]Input {
 	wild.Slices[0].PValue = &nan
 	wild.Policies[0].Result.Decisions[0].Rule.Min = &inf
 	wild.Policies[0].Result.Decisions[0].Planning.Reach = &nan
-	return map[string]Input{"example": exampleInput(), "troubled": troubledInput(), "explored": exploredInput(), "empty": empty, "wild": wild}
+	compared := compareInput(exampleComparison(), comparePolicy())
+	compared.Baseline = &Baseline{State: BaselineFound, Run: baselineID, Trail: []Rejects{{"run_older", "another suite"}}}
+	compared.Relaxations = []Relaxation{{File: "compare.yaml", Line: 4, Text: "margin widened from 0.02 to 0.05"}}
+	compared.LatencyMS = ptr(812.5)
+	without := compareInput(exampleComparison(), comparePolicy())
+	without.Comparisons = nil
+	without.Policies[0].Result = decide.WithoutBaseline(comparePolicy(), decide.ReasonNoBaseline, evidence.Complete)
+	without.Baseline = &Baseline{State: BaselineNone}
+	return map[string]Input{
+		"example": exampleInput(), "troubled": troubledInput(), "explored": exploredInput(), "empty": empty, "wild": wild,
+		"compared": compared, "everything": everythingInput(), "without a baseline": without,
+	}
 }
 
 func encode(t fataler, d *Document) []byte {

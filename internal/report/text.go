@@ -22,6 +22,7 @@ type TextOptions struct {
 	Next []string
 	// ExitCode is the process's exit code when no policy decided.
 	ExitCode int
+	Slices   bool // list the slice differences of comparisons too
 }
 
 // Text prints a document for people: the gate first, then the rules and why,
@@ -32,10 +33,16 @@ func Text(w io.Writer, d *Document, opt TextOptions) error {
 	t.head()
 	for _, p := range d.Policies {
 		t.rules(p)
+		t.decisions(p)
+	}
+	t.relaxations()
+	for i := range d.Comparisons {
+		t.flips(&d.Comparisons[i])
 	}
 	t.metrics()
 	t.leftOut()
 	t.sliceTable()
+	t.compared()
 	t.problems()
 	t.notes()
 	t.cache()
@@ -109,7 +116,8 @@ func header(names ...string) []cell {
 }
 
 func (t *text) rules(p Policy) {
-	if len(p.Decisions) == 0 {
+	decisions := runDecisions(p)
+	if len(decisions) == 0 {
 		return
 	}
 	title := "Rules"
@@ -121,7 +129,7 @@ func (t *text) rules(p Policy) {
 	}
 	t.title(title)
 	rows := [][]cell{header("Rule", "Metric", "State", "Reason")}
-	for _, d := range p.Decisions {
+	for _, d := range decisions {
 		rows = append(rows, []cell{
 			{text: Clean(d.Rule)}, {text: Clean(d.Metric)},
 			{Clean(d.State), stateStyle(d.State)}, {text: strings.Join(cleanAll(d.Reasons), ", ")},
@@ -129,7 +137,7 @@ func (t *text) rules(p Policy) {
 	}
 	t.table([]column{{keep: true}, {rank: 0}, {keep: true}, {rank: 1}}, rows)
 	t.blank()
-	t.evidence(p.Decisions)
+	t.evidence(decisions)
 }
 
 // evidence shows under the rules why each has its state: its interval beside
@@ -147,12 +155,10 @@ func (t *text) evidence(decisions []Decision) {
 		} else {
 			t.line(2, padRight(Clean(d.Rule), names)+"  "+factOf(d), plain)
 		}
-		if d.Planning != nil && d.Planning.Line != "" {
-			t.line(4, Clean(d.Planning.Line), plain)
-		}
+		t.planning(d)
 	}
 	if drawn {
-		t.line(2, barLegend, dim)
+		t.line(2, barLegend("threshold"), dim)
 	}
 }
 
@@ -184,7 +190,7 @@ func (t *text) barOf(d Decision) (labelledBar, bool) {
 		return labelledBar{}, false
 	}
 	return axis(t.doc.Metrics[i], bar{
-		lower: d.Interval.Lower, upper: d.Interval.Upper, estimate: d.Estimate, threshold: d.Threshold,
+		lower: d.Interval.Lower, upper: d.Interval.Upper, estimate: d.Estimate, thresholds: []float64{*d.Threshold},
 	}), true
 }
 
@@ -195,7 +201,11 @@ func axis(m Metric, b bar) labelledBar {
 		b.from, b.to = 0, 1
 		return labelledBar{b, "0%", "100%"}
 	case evidence.Quantile:
-		b.from, b.to = 0, axisEnd(b.lower, b.upper, b.estimate, b.threshold)
+		shown := []*float64{b.lower, b.upper, b.estimate}
+		for i := range b.thresholds {
+			shown = append(shown, &b.thresholds[i])
+		}
+		b.from, b.to = 0, axisEnd(shown...)
 		unit := ""
 		if m.Unit != "" {
 			unit = " " + Clean(m.Unit)
@@ -304,23 +314,31 @@ func (t *text) ranges() {
 
 // methods says what each kind of interval promises, and to whom it applies.
 func (t *text) methods() {
-	said := map[string]bool{}
-	for _, m := range t.doc.Metrics {
-		if m.Interval == nil {
-			continue
-		}
-		if s := methodWords(m.Kind, Level(m.Interval.Level)); !said[s] {
-			if len(said) == 0 {
-				t.blank()
-			}
-			said[s] = true
-			t.line(0, s, dim)
-		}
+	promises := metricPromises(t.doc.Metrics)
+	if len(promises) > 0 {
+		t.blank()
 	}
-	if len(said) > 0 {
-		t.line(0, "They describe inputs like these, as far as the suite is a fair sample of them, and say nothing of an evaluator's own errors.", dim)
+	for _, s := range promises {
+		t.line(0, s, dim)
 	}
 }
+
+// metricPromises says what the intervals of metrics promise, each kind once.
+func metricPromises(metrics []Metric) []string {
+	var lines []string
+	for _, m := range metrics {
+		if m.Interval != nil {
+			lines = appendNew(lines, methodWords(m.Kind, Level(m.Interval.Level)))
+		}
+	}
+	if len(lines) > 0 {
+		lines = append(lines, fairSample)
+	}
+	return lines
+}
+
+// fairSample says to whom every interval applies.
+const fairSample = "They describe inputs like these, as far as the suite is a fair sample of them, and say nothing of an evaluator's own errors."
 
 // methodWords is the promise of the intervals of one kind of metric.
 func methodWords(kind evidence.Kind, level string) string {
@@ -435,18 +453,28 @@ func (t *text) cache() {
 func (t *text) tail() {
 	t.blank()
 	t.gateLine()
+	t.meaning()
+	if r := t.doc.Run; r.Completeness != evidence.Complete {
+		line := fmt.Sprintf("The run is partial: %d of %s did not finish", r.Counts.NotRun, count(r.Counts.Cases, "case"))
+		t.line(0, line+suffix(": ", Clean(r.Stopped))+".", plain)
+	}
+	t.next(NextSteps(t.doc))
+}
+
+// meaning says what the gate means.
+func (t *text) meaning() {
 	if g := t.doc.Gate; g != nil {
 		t.line(0, Clean(g.Meaning), plain)
 	} else {
 		t.line(0, "There is no policy, so nothing was decided.", plain)
 	}
-	if r := t.doc.Run; r.Completeness != evidence.Complete {
-		line := fmt.Sprintf("The run is partial: %d of %s did not finish", r.Counts.NotRun, count(r.Counts.Cases, "case"))
-		t.line(0, line+suffix(": ", Clean(r.Stopped))+".", plain)
-	}
+}
+
+// next prints the commands to try next; usual are those when none were given.
+func (t *text) next(usual []string) {
 	next := t.opt.Next
 	if next == nil {
-		next = NextSteps(t.doc)
+		next = usual
 	}
 	for _, n := range next {
 		t.line(0, "Next: "+Clean(n), bold)

@@ -1,0 +1,69 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/oloproof/oloproof-go/internal/compare"
+)
+
+// fact is a line of where a document comes from. The name is our own word, the
+// value is foreign.
+type fact struct{ name, value string }
+
+// facts says what ran on what, and what it was held against.
+func (d *Document) facts() []fact {
+	r := &d.Run
+	var all []fact
+	add := func(name, value string) {
+		if strings.TrimSpace(value) != "" {
+			all = append(all, fact{name, value})
+		}
+	}
+	add("Run", r.ID)
+	add("Status", fmt.Sprintf("%s/%s", r.Status, r.Completeness))
+	add("Suite", digested(r.Suite.Path, string(r.Suite.Digest)))
+	add("Data set", digested(r.Dataset.Path, string(r.Dataset.Digest)))
+	add("System", digested(strings.TrimSpace(r.System.Name+" "+r.System.Version+" "+r.System.URL), string(r.System.Digest)))
+	add("Commit", r.Commit)
+	add("Started", moment(r.StartedAt))
+	add("Finished", moment(r.FinishedAt))
+	add("Cases", fmt.Sprintf("%d answered, %d errored, %d not run, of %d", r.Counts.OK, r.Counts.Error, r.Counts.NotRun, r.Counts.Cases))
+	add("Cache", fmt.Sprintf("execution %d hit/%d miss; judgment %d hit/%d miss",
+		d.Cache.ExecutionHits, d.Cache.ExecutionMisses, d.Cache.JudgmentHits, d.Cache.JudgmentMisses))
+	for _, p := range d.Policies {
+		add("Policy", digested(p.Path+" ("+p.Role+")", p.Digest))
+	}
+	for i := range d.Comparisons {
+		c := &d.Comparisons[i]
+		add("Comparison", string(c.ID))
+		add("Compared with", refWords(c.Baseline))
+		add("Pairs", fmt.Sprintf("%d observed; %d of the baseline's %d cases are the same in both", c.Paired, c.Shared, c.BaselineCases))
+	}
+	if b := d.Baseline; b != nil {
+		add("Baseline", strings.Join(strings.Fields(strings.Join([]string{b.State, b.Run, b.Commit, b.Branch, b.Age}, " ")), " "))
+		for _, t := range b.Trail {
+			add("Not taken", t.Candidate+": "+t.RejectedBecause)
+		}
+	}
+	add("Tool", d.Tool.Name+" "+d.Tool.Version)
+	return all
+}
+
+func digested(name, digest string) string { return strings.TrimSpace(name + " " + digest) }
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+func refWords(r compare.RunRef) string {
+	s := strings.TrimSpace(r.ID + " " + r.System.Name + " " + r.System.Version)
+	if r.Commit != "" {
+		s += " commit " + r.Commit
+	}
+	return s
+}

@@ -54,6 +54,17 @@ func matchMetrics(candidate, baseline *evidence.Manifest, wanted []string) (matc
 	return m, nil
 }
 
+// Unlike returns the metrics that both runs have and did not judge alike, in the
+// candidate's order: [Runs] leaves them out unless the sides it is given were
+// judged again with the same evaluators.
+func Unlike(candidate, baseline *evidence.Manifest) []NotComparable {
+	m, err := matchMetrics(candidate, baseline, nil)
+	if err != nil { // no metric in common
+		return nil
+	}
+	return m.notComparable
+}
+
 // differs says what two metrics of one name do not have in common, so that they
 // cannot be compared; "" when they can.
 //

@@ -251,7 +251,11 @@ func TestMetricsThatCannotBeCompared(t *testing.T) {
 			judge(candidate)
 			judge(baseline)
 			c := compared(t, candidate, baseline, Options{})
-			if diff := cmp.Diff([]NotComparable{{tt.now.ID, ReasonEvaluatorChanged, tt.detail}}, c.NotComparable); diff != "" {
+			want := []NotComparable{{tt.now.ID, ReasonEvaluatorChanged, tt.detail}}
+			if diff := cmp.Diff(want, c.NotComparable); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(want, Unlike(&candidate.Manifest, &baseline.Manifest)); diff != "" {
 				t.Error(diff)
 			}
 			if len(c.Differences) != 1 || c.Differences[0].Spec.ID != hit.ID || c.Differences[0].Cases.Observed != 1 {
@@ -407,6 +411,9 @@ func TestErrors(t *testing.T) {
 
 	var noMetric *NoSharedMetricError
 	only := newRun("run_b", nil, p90)
+	if got := Unlike(&candidate.Manifest, &only.Manifest); got != nil {
+		t.Errorf("runs without a common metric: %+v", got)
+	}
 	if _, err := Runs(candidate.side(), only.side(), Options{Level: level}); !errors.As(err, &noMetric) {
 		t.Errorf("error %v, want a NoSharedMetricError", err)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,15 +12,17 @@ import (
 
 func newInspect(env *Env) *cobra.Command {
 	var config, caseID string
-	var failures bool
+	var failures, slices bool
 	var limit int
 	cmd := &cobra.Command{
-		Use:   "inspect RUN",
-		Short: "look at a stored run: its result, its failures, one case",
-		Long:  "inspect prints what a stored run found. It calls nothing and ends with 0 or 2.\n" + runHelp,
+		Use:   "inspect RUN|COMPARISON",
+		Short: "look at a stored run: its result, its failures, one case; or at a comparison",
+		Long: "inspect prints what a stored run found, or a comparison that is named by its content\n" +
+			"id, sha256: and its beginning. It calls nothing and ends with 0 or 2.\n" + runHelp,
 		Example: `  oloproof inspect latest --failures
-  oloproof inspect latest --case refund_review`,
-		Args: args(1, 1, "the run"),
+  oloproof inspect latest --case refund_review
+  oloproof inspect sha256:2feb024c --slices`,
+		Args: args(1, 1, "the run or comparison"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if failures && caseID != "" {
 				return usageError{fmt.Errorf("--failures and --case exclude each other: --case shows one case in full")}
@@ -27,6 +30,12 @@ func newInspect(env *Env) *cobra.Command {
 			st, err := env.openStore(config)
 			if err != nil {
 				return err
+			}
+			if strings.HasPrefix(args[0], "sha256:") {
+				if failures || caseID != "" {
+					return usageError{fmt.Errorf("--failures and --case look at one run: name the candidate or the baseline")}
+				}
+				return env.inspectComparison(st, args[0], compareFlags{configFlags: configFlags{config: config}, slices: slices})
 			}
 			run, err := st.Resolve(args[0])
 			if err != nil {
@@ -49,8 +58,23 @@ func newInspect(env *Env) *cobra.Command {
 	cmd.Flags().StringVarP(&config, "config", "c", "oloproof.yaml", "the suite's `file`; the store lies beside it")
 	cmd.Flags().BoolVar(&failures, "failures", false, "list the cases that failed, errored or did not finish")
 	cmd.Flags().StringVar(&caseID, "case", "", "show the case `ID` in full")
+	cmd.Flags().BoolVar(&slices, "slices", false, "of a comparison: list the differences of slices")
 	cmd.Flags().IntVar(&limit, "limit", 50, "list at most `N` cases; 0 lists all")
 	return cmd
+}
+
+// inspectComparison prints a stored comparison again.
+func (e *Env) inspectComparison(st *store.Store, id string, f compareFlags) error {
+	doc, run, err := e.openDocument(st, id)
+	if err != nil {
+		return err
+	}
+	g := given{configFlags: f.configFlags}
+	if run != nil {
+		defer run.Close()
+		g = g.of(run, st)
+	}
+	return e.compareText(doc, f, g)
 }
 
 // inspectRun prints the stored document, or measures the run when it has none.

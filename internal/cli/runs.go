@@ -2,26 +2,33 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oloproof/oloproof-go/internal/report"
+	"github.com/oloproof/oloproof-go/internal/store"
 )
 
 func newRuns(env *Env) *cobra.Command {
-	var config string
+	var config, metric string
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "runs",
-		Short: "list the stored runs, newest first",
+		Short: "list the stored runs, newest first, or one metric over them",
 		Example: `  oloproof runs
-  oloproof runs --limit 5 --config my-rag/oloproof.yaml`,
+  oloproof runs --metric answer_correct --limit 10`,
 		Args: args(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			st, err := env.openStore(config)
 			if err != nil {
 				return err
+			}
+			if metric != "" {
+				return env.trend(st, metric, limit)
 			}
 			runs, damaged, err := st.List(limit)
 			if err != nil {
@@ -43,7 +50,29 @@ func newRuns(env *Env) *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&config, "config", "c", "oloproof.yaml", "the suite's `file`; the store lies beside it")
 	cmd.Flags().IntVar(&limit, "limit", 20, "list at most `N` runs; 0 lists all")
+	cmd.Flags().StringVar(&metric, "metric", "", "show the metric `ID` over the runs, with its intervals")
 	return cmd
+}
+
+// trend prints one metric over the stored runs that have it.
+func (e *Env) trend(st *store.Store, metric string, limit int) error {
+	known := map[string]bool{}
+	entries, err := e.history(st, limit, func(doc *report.Document) bool {
+		has := false
+		for _, m := range doc.Metrics {
+			known[m.ID] = true
+			has = has || m.ID == metric
+		}
+		return has
+	})
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 && len(known) > 0 {
+		names := slices.Sorted(maps.Keys(known))
+		return usageError{fmt.Errorf("no stored run has the metric %q (there are: %s)", metric, strings.Join(names, ", "))}
+	}
+	return report.Trend(e.Stdout, entries, metric, e.width())
 }
 
 func newExport(env *Env) *cobra.Command {

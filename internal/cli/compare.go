@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oloproof/oloproof-go/internal/compare"
+	"github.com/oloproof/oloproof-go/internal/decide"
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/measure"
+	"github.com/oloproof/oloproof-go/internal/policy"
+	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/report"
+	"github.com/oloproof/oloproof-go/internal/store"
+)
+
+type compareFlags struct {
+	configFlags
+	formatFlags
+	criteria []string
+	slices   bool
+}
+
+func newCompare(env *Env) *cobra.Command {
+	var f compareFlags
+	cmd := &cobra.Command{
+		Use:   "compare CANDIDATE BASELINE",
+		Short: "pair two runs case by case and decide a comparison policy; nothing is executed",
+		Long: `compare pairs the cases that both runs have with the same content, puts an interval on
+every paired difference (candidate minus baseline) and decides the comparison rules.
+Without --policy it takes compare.yaml beside the suite, else release.yaml.
+` + runHelp,
+		Example: `  oloproof compare latest latest~1
+  oloproof compare run_01K baseline.zip --policy compare.yaml --slices`,
+		Args: args(2, 2, "the candidate or the baseline"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := f.formatFlags.check(); err != nil {
+				return err
+			}
+			return env.compare(args[0], args[1], f)
+		},
+	}
+	f.configFlags.add(cmd)
+	cmd.Flags().Lookup("policy").Usage = "policy `file`, or " + builtinPolicies() + " (default compare.yaml beside the suite, else release.yaml)"
+	f.formatFlags.add(cmd)
+	cmd.Flags().StringArrayVar(&f.criteria, "criterion", nil, "compare the metric `ID` only; may be repeated")
+	cmd.Flags().BoolVar(&f.slices, "slices", false, "list the differences of slices")
+	return cmd
+}
+
+func (e *Env) compare(candidateName, baselineName string, f compareFlags) error {
+	st, err := e.openStore(f.config)
+	if err != nil {
+		return err
+	}
+	p, err := loadComparePolicy(f.configFlags)
+	if err != nil {
+		return err
+	}
+	candidate, err := st.Resolve(candidateName)
+	if err != nil {
+		return err
+	}
+	defer candidate.Close()
+	baseline, err := st.Resolve(baselineName)
+	if err != nil {
+		return err
+	}
+	defer baseline.Close()
+	c, err := compareRuns(candidate, baseline, p, f.criteria)
+	if err != nil {
+		return err
+	}
+	in := report.Input{
+		Manifest: candidate.Manifest, Tool: tool(),
+		Comparisons: []report.ComparisonInput{{Role: report.RoleBaseline, Comparison: c}},
+	}
+	if in.LatencyMS, err = meanLatency(candidate); err != nil {
+		return err
+	}
+	if p != nil {
+		result := decide.Compare(p, c)
+		if result.Skipped > 0 {
+			in.Notes = append(in.Notes, fmt.Sprintf("%s has rules on one run (%d), which run and gate decide", p.Path, result.Skipped))
+		}
+		in.Policies = []report.PolicyResult{{Role: report.RoleOnly, Policy: p, Result: result}}
+	}
+	doc := report.Build(in)
+	if err := st.SaveComparison(c.ID, func(w io.Writer) error { return report.JSON(w, doc) }); err != nil {
+		return err
+	}
+	return e.showComparison(doc, f, given{configFlags: f.configFlags}.of(candidate, st))
+}
+
+func (e *Env) showComparison(doc *report.Document, f compareFlags, g given) error {
+	return e.showWith(doc, f.formatFlags, func() error { return e.compareText(doc, f, g) })
+}
+
+func (e *Env) compareText(doc *report.Document, f compareFlags, g given) error {
+	return report.CompareText(e.Stdout, doc, report.TextOptions{
+		Width: e.width(), Color: e.color(), Slices: f.slices, Next: g.nextAfterComparison(doc),
+	})
+}
+
+// compareRuns pairs two stored runs at the level and by the method of a policy;
+// p is nil when nothing is decided.
+func compareRuns(candidate, baseline *store.Run, p *policy.Policy, criteria []string) (*compare.Comparison, error) {
+	opt := compare.Options{Level: defaultLevel, Criteria: criteria}
+	if p != nil {
+		if err := p.Check(candidate.Manifest.Metrics, candidate.Manifest.Slices); err != nil {
+			return nil, err
+		}
+		opt.Level, opt.Method = p.ConfidenceLevel, p.DifferenceMethod
+	}
+	c, b, rejudged, err := sides(candidate, baseline)
+	if err != nil {
+		return nil, err
+	}
+	opt.Rejudged = rejudged
+	comparison, err := compare.Runs(c, b, opt)
+	var noMetric *compare.NoSharedMetricError
+	var noCase *compare.NoSharedCaseError
+	var unknown *compare.UnknownMetricError
+	var tooMany *compare.TooManyPairsError
+	if errors.As(err, &noMetric) || errors.As(err, &noCase) || errors.As(err, &unknown) || errors.As(err, &tooMany) {
+		return nil, problem.Errorf("%s", err)
+	}
+	return comparison, err
+}
+
+// loadComparePolicy reads the named policy, else compare.yaml, else release.yaml
+// beside the suite. It is nil when there is none, or when one that was not named
+// has no comparison rule.
+func loadComparePolicy(f configFlags) (*policy.Policy, error) {
+	if f.policy != "" {
+		p, err := policy.Load(f.policy)
+		if err == nil && len(p.ComparisonRules()) == 0 {
+			err = problem.At(f.policy, "it has no comparison rule, so it cannot decide a comparison: add a rule of kind superiority, non_inferiority or equivalence, or name another policy")
+		}
+		return p, err
+	}
+	for _, name := range []string{"compare.yaml", "release.yaml"} {
+		beside := filepath.Join(filepath.Dir(f.config), name)
+		if _, err := os.Stat(beside); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		p, err := policy.Load(beside)
+		if err == nil && len(p.ComparisonRules()) == 0 {
+			return nil, nil
+		}
+		return p, err
+	}
+	return nil, nil
+}
+
+// meanLatency returns the mean latency of a run's answered cases, in
+// milliseconds; nil without one.
+func meanLatency(run *store.Run) (*float64, error) {
+	var l measure.Latencies
+	err := run.Outcomes(func(_ int, o *evidence.Outcome) error {
+		l.Add(o)
+		return nil
+	})
+	return l.Mean(), err
+}

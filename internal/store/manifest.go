@@ -158,6 +158,8 @@ func checkMetrics(m *evidence.Manifest) error {
 			return fmt.Errorf("metric %q has no id of its own", spec.ID)
 		case spec.Kind == evidence.Quantile && (spec.Quantile <= 0 || spec.Quantile >= 1):
 			return fmt.Errorf("metric %q is the quantile %v, want a number between 0 and 1", spec.ID, spec.Quantile)
+		case spec.Kind == evidence.Quantile && (spec.Source != "latency_ms" || spec.Unit != "ms"):
+			return fmt.Errorf("metric %q is of %q in %q, which this version does not read, want latency_ms in ms", spec.ID, spec.Source, spec.Unit)
 		case spec.Kind == evidence.Mean && !(low < high && !math.IsInf(high-low, 0)):
 			return fmt.Errorf("metric %q has the range [%v, %v]", spec.ID, low, high)
 		case spec.Kind != evidence.Rate && spec.Kind != evidence.Mean && spec.Kind != evidence.Quantile:

@@ -19,6 +19,7 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/compare"
 	"github.com/oloproof/oloproof-go/internal/dataset"
+	"github.com/oloproof/oloproof-go/internal/evaluate"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/measure"
 	"github.com/oloproof/oloproof-go/internal/suite"
@@ -128,29 +129,65 @@ func TestPythonIdentity(t *testing.T) {
 	}
 }
 
-// A comparison of two bundles of the Python tool gives the figures that it gives
-// itself.
+// A comparison with a bundle of the Python tool gives the figures that it gives
+// itself, whether the candidate is one too or is of this tool.
 func TestPythonComparison(t *testing.T) {
-	candidate, baseline := openPython(t, pythonBundle("candidate")), openPython(t, pythonBundle("baseline"))
-	c := must[*compare.Comparison](t)(compare.Runs(
-		compare.Side{Manifest: candidate.Manifest, Outcomes: candidate.Outcomes},
-		compare.Side{Manifest: baseline.Manifest, Outcomes: baseline.Outcomes}, compare.Options{Level: 0.95}))
-	var got []string
-	for _, d := range c.Differences {
-		got = append(got, fmt.Sprintf("%s %+.1f [%.1f, %+.1f] %d %d %d", d.Spec.ID, 100**d.Estimate,
-			math.Floor(1000**d.Interval.Lower)/10, math.Ceil(1000**d.Interval.Upper)/10, d.Cases.Observed, d.Cases.Missing, d.Cases.Excluded))
+	exported := filepath.Join(t.TempDir(), "bundle")
+	check(t, openTest(t).Export(openPython(t, pythonBundle("candidate")), exported))
+	for _, path := range []string{pythonBundle("candidate"), exported} {
+		candidate, baseline := openPython(t, path), openPython(t, pythonBundle("baseline"))
+		c := must[*compare.Comparison](t)(compare.Runs(
+			compare.Side{Manifest: candidate.Manifest, Outcomes: candidate.Outcomes},
+			compare.Side{Manifest: baseline.Manifest, Outcomes: baseline.Outcomes}, compare.Options{Level: 0.95}))
+		var got []string
+		for _, d := range c.Differences {
+			got = append(got, fmt.Sprintf("%s %+.1f [%.1f, %+.1f] %d %d %d", d.Spec.ID, 100**d.Estimate,
+				math.Floor(1000**d.Interval.Lower)/10, math.Ceil(1000**d.Interval.Upper)/10, d.Cases.Observed, d.Cases.Missing, d.Cases.Excluded))
+		}
+		want := []string{
+			"answer_correct +6.7 [-26.5, +40.8] 15 0 0",
+			"hit_rate_at_2 +7.7 [-29.8, +45.5] 13 0 2",
+			"recall_at_2 +7.7 [-29.8, +45.5] 13 0 2",
+			"citations_valid +6.7 [-26.5, +40.8] 15 0 0",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
+		if c.Paired != 15 || len(c.Added)+len(c.Removed)+len(c.Changed)+len(c.NotComparable) != 0 || len(c.Slices) != 20 {
+			t.Errorf("%d pairs, %q added, %q removed, %q changed, %v, %d slices", c.Paired, c.Added, c.Removed, c.Changed, c.NotComparable, len(c.Slices))
+		}
 	}
-	want := []string{
-		"answer_correct +6.7 [-26.5, +40.8] 15 0 0",
-		"hit_rate_at_2 +7.7 [-29.8, +45.5] 13 0 2",
-		"recall_at_2 +7.7 [-29.8, +45.5] 13 0 2",
-		"citations_valid +6.7 [-26.5, +40.8] 15 0 0",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if c.Paired != 15 || len(c.Added)+len(c.Removed)+len(c.Changed)+len(c.NotComparable) != 0 || len(c.Slices) != 20 {
-		t.Errorf("%d pairs, %q added, %q removed, %q changed, %v, %d slices", c.Paired, c.Added, c.Removed, c.Changed, c.NotComparable, len(c.Slices))
+}
+
+// Evaluators made from what a bundle says of its own judge its cases as the
+// Python tool did, so that they are the same.
+func TestPythonEvaluators(t *testing.T) {
+	for _, name := range []string{"baseline", "candidate", "cupboard"} {
+		r := openPython(t, pythonBundle(name))
+		var specs []evidence.MetricSpec
+		var places []int
+		judged := 0
+		for _, spec := range r.Manifest.Metrics {
+			if spec.Options != nil {
+				specs, places = append(specs, spec), append(places, judged)
+			}
+			if spec.Kind != evidence.Quantile {
+				judged++
+			}
+		}
+		if len(specs) < 4 {
+			t.Fatalf("%d evaluators of %s", len(specs), name)
+		}
+		set := must[*evaluate.Set](t)(evaluate.ForMetrics(name, specs))
+		check(t, r.CaseLines(func(line evidence.CaseLine) error {
+			for i, got := range set.Judge(&line.Case, &line.Execution) {
+				want := line.Judgments[places[i]].Judgment
+				if got.State != want.State || got.Reason != want.Reason || math.Abs(got.Value-want.Value) > 1e-12 {
+					t.Errorf("%s of case %s of %s: judged %+v, recorded %+v", specs[i].ID, line.Case.ID, name, got, want)
+				}
+			}
+			return nil
+		}))
 	}
 }
 
@@ -396,8 +433,8 @@ func TestTamperedPythonBundle(t *testing.T) {
 		{"garbage", casesFile, func(string) string { return "\x00\xff" }, []string{casesFile, "line 1"}},
 		{"a blank line", casesFile, func(s string) string { return s + "\n" }, []string{"line 7"}},
 		{"removed", casesFile, nil, []string{"has no cases.jsonl, from which a bundle of the Python tool is read"}},
-		{"duplicate id", casesFile, replace(`"id":"kettle"`, `"id":"mug"`), []string{casesFile, `the case id "mug" stands twice, as case 1 and case 2`}},
-		{"duplicate line", casesFile, func(s string) string { return s + firstLines(1)(s) }, []string{`"mug" stands twice, as case 1 and case 7`}},
+		{"duplicate id", casesFile, replace(`"id":"kettle"`, `"id":"mug"`), []string{casesFile, `the case id "mug" stands twice, in lines 1 and 2`}},
+		{"duplicate line", casesFile, func(s string) string { return s + firstLines(1)(s) }, []string{`"mug" stands twice, in lines 1 and 7`}},
 		{"of another run", casesFile, replace(`"run_id":"run_01M8PEF6`, `"run_id":"run_01M8PEF7`), []string{"line 1", `case "mug": it belongs to the run "run_01M8PEF7HAD0FBEX8NGKFZ42YE"`}},
 		{"verdict as a score", casesFile, replace(`"passed":true`, `"score":0.5`), []string{`judgment of "correct": value 0.5 of a rate`}},
 		{"verdict as a text", casesFile, replace(`"passed":true`, `"passed":"true"`), []string{"line 1", "want true or false"}},

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -189,6 +190,10 @@ func TestTamperedBundle(t *testing.T) {
 		{"no cases at all", manifestFile, replace(`"cases": 9`, `"cases": 0`), []string{"dataset.cases is 0"}},
 		{"too many cases", manifestFile, replace(`"cases": 9`, `"cases": 9000000000`), []string{"dataset.cases is 9000000000"}},
 		{"metric of no kind", manifestFile, replace(`"kind": "rate"`, `"kind": "guess"`), []string{`kind "guess"`}},
+		{"quantile of something else", manifestFile, replace(`"source": "latency_ms"`, `"source": "cost_usd"`), []string{`metric "latency_p95" is of "cost_usd"`, "does not read"}},
+		{"many slices", manifestFile, replace(`"metadata.topic"`, `"metadata.topic"`+manyNames(300)), []string{"301 slices, at most", "256"}},
+		{"many metrics", manifestFile, replace(`"metrics": [`, `"metrics": [`+strings.Repeat(`{"id": "x"},`, 1001)), []string{"1006 metrics", "at most 1000"}},
+		{"options twice", manifestFile, replace(`"id": "recall_at_2",`, `"id": "recall_at_2", "options": {"a": 1, "a": 2},`), []string{"damaged"}},
 		{"metric twice", manifestFile, replace(`"id": "recall_at_2"`, `"id": "hit_rate_at_2"`), []string{`metric "hit_rate_at_2"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -222,21 +227,106 @@ func TestTamperedBundle(t *testing.T) {
 	}
 }
 
+func manyNames(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `, "metadata.%d"`, i)
+	}
+	return b.String()
+}
+
+// forge changes a file of a bundle and puts its new digest into run.json, as
+// someone who makes a bundle up would.
+func forge(t testing.TB, dir, name string, change func(string) string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	old := string(must[[]byte](t)(os.ReadFile(path)))
+	text := change(old)
+	check(t, os.WriteFile(path, []byte(text), 0o644))
+	manifest := string(must[[]byte](t)(os.ReadFile(filepath.Join(dir, manifestFile))))
+	if !strings.Contains(manifest, hexSum(old)) {
+		t.Fatalf("run.json does not hold the digest of %s", name)
+	}
+	manifest = strings.Replace(manifest, hexSum(old), hexSum(text), 1)
+	check(t, os.WriteFile(filepath.Join(dir, manifestFile), []byte(manifest), 0o644))
+}
+
+// Bundles whose digests match and that no run wrote.
+func TestForgedBundle(t *testing.T) {
+	replaceAll := func(old, new string) func(string) string {
+		return func(s string) string { return strings.ReplaceAll(s, old, new) }
+	}
+	reversed := func(s string) string {
+		lines := strings.SplitAfter(s, "\n")
+		lines = lines[:len(lines)-1]
+		slices.Reverse(lines)
+		return strings.Join(lines, "")
+	}
+	judgment := `"hit_rate_at_2":{"state":"observed","value":0}`
+	for _, tt := range []struct {
+		name, file string
+		change     func(string) string
+		err        []string // none: it is read
+	}{
+		{"id twice", judgmentsFile, replaceAll("case_000004", "case_000002"), []string{judgmentsFile, `the case id "case_000002" stands twice, in lines 3 and 5`}},
+		{"id twice in the cases", casesFile, replaceAll("case_000004", "case_000002"), []string{casesFile, `the case id "case_000002" stands twice, in lines 3 and 5`}},
+		{"one more", judgmentsFile, func(s string) string {
+			return s + strings.Replace(s[:strings.Index(s, "\n")+1], "case_000000", "case_x", 1)
+		}, []string{"has 10 lines, run.json says 9 cases"}},
+		{"one less", judgmentsFile, func(s string) string { return s[strings.Index(s, "\n")+1:] }, []string{judgmentsFile, "has 8 lines, run.json says 9 cases"}},
+		{"one less of the cases", casesFile, func(s string) string { return s[strings.Index(s, "\n")+1:] }, []string{casesFile, "has 8 lines, run.json says 9 cases"}},
+		{"none", judgmentsFile, func(string) string { return "" }, []string{"has 0 lines, run.json says 9 cases"}},
+		{"no judgment", judgmentsFile, replaceAll(judgment+",", ""), []string{judgmentsFile, "line 1", `no judgment of "hit_rate_at_2"`}},
+		{"judgment twice", judgmentsFile, replaceAll(judgment, judgment+","+judgment), []string{"line 1", `criterion "hit_rate_at_2" stands twice`}},
+		{"judgment of something else", judgmentsFile, replaceAll(`"hit_rate_at_2"`, `"hit_rate_at_3"`), []string{"line 1", `criterion "hit_rate_at_3" is not one of the run`}},
+		{"value of no rate", judgmentsFile, replaceAll(`"value":1`, `"value":2`), []string{"line 2", "value 2 of a rate"}},
+		{"reason with a control character", judgmentsFile, replaceAll("no_relevance_labels", `no\u001b[2Jlabels`), []string{"line 1", "is no code"}},
+		{"no digest", judgmentsFile, replaceAll(`"digest":"sha256:`, `"digest":"sha256:0`), []string{"line 1", "digest"}},
+		{"a null line", judgmentsFile, func(s string) string { return "null\n" + s }, []string{"line 1", "want an object"}},
+		{"a blank line", judgmentsFile, func(s string) string { return "\n" + s }, []string{"line 1"}},
+		// The order of cases and of judgments says nothing: both have names.
+		{"cases in another order", judgmentsFile, reversed, nil},
+		{"judgments in another order", judgmentsFile, func(s string) string {
+			a, b := `"answer_correct":{"state":"observed","value":0}`, judgment
+			return strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(s, a, "#"), b, a), "#", b)
+		}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, dir := bundleOf(t, 9)
+			want := map[string]evidence.Outcome{}
+			for _, o := range outcomes(t, must[*Run](t)(s.Resolve(dir))) {
+				want[o.ID] = o
+			}
+			forge(t, dir, tt.file, tt.change)
+			zipped := filepath.Join(t.TempDir(), "b.zip")
+			writeZip(t, zipped, dirEntries(t, dir, ""))
+			for _, name := range []string{dir, zipped} {
+				r := must[*Run](t)(s.Resolve(name))
+				defer r.Close()
+				if tt.err != nil {
+					wantError(t, readAll(r), append(tt.err, name)...)
+					continue
+				}
+				got := map[string]evidence.Outcome{}
+				for _, o := range outcomes(t, r) {
+					got[o.ID] = o
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
 // What cannot be decoded although the digest matches names its line.
 func TestUndecodableLine(t *testing.T) {
 	s, dir := bundleOf(t, 3)
 	path := filepath.Join(dir, judgmentsFile)
-	text := string(must[[]byte](t)(os.ReadFile(path)))
-	old := must[*Run](t)(s.Resolve(dir)).Manifest.Files[0].SHA256
-	text = strings.Replace(text, `"id":"case_000001"`, `"id":""`, 1)
-	check(t, os.WriteFile(path, []byte(text), 0o644))
-	_, err := os.Stat(path)
-	check(t, err)
-	manifest := string(must[[]byte](t)(os.ReadFile(filepath.Join(dir, manifestFile))))
-	check(t, os.WriteFile(filepath.Join(dir, manifestFile), []byte(strings.Replace(manifest, old, hexSum(text), 1)), 0o644))
+	forge(t, dir, judgmentsFile, func(text string) string { return strings.Replace(text, `"id":"case_000001"`, `"id":""`, 1) })
 	r := must[*Run](t)(s.Resolve(dir))
 	n := 0
-	err = r.Outcomes(func(int, *evidence.Outcome) error { n++; return nil })
+	err := r.Outcomes(func(int, *evidence.Outcome) error { n++; return nil })
 	wantError(t, err, path, "line 2", "no id")
 	if n != 1 {
 		t.Errorf("%d outcomes before the fault", n)

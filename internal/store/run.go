@@ -114,21 +114,41 @@ func (r *Run) Outcomes(visit func(i int, o *evidence.Outcome) error) error {
 		n++
 		return visit(i, o)
 	})
-	if want := r.Manifest.Dataset.Cases; err == nil && finished(r.Manifest) && n != want {
-		return fmt.Errorf("%s has %d lines, run.json says %d cases", r.src.place(judgmentsFile), n, want)
+	if err != nil {
+		return err
 	}
-	return err
+	return r.checkLines(judgmentsFile, n)
 }
 
-// withoutTwins passes outcomes on and refuses a case id that stands twice: cases
-// are paired and looked up by their ids.
+// twins holds the ids of the cases so far with their lines, from 0.
+type twins map[string]int
+
+// add refuses an id that stands twice: cases are paired and looked up by it.
+func (t twins) add(i int, id string) error {
+	if first, known := t[id]; known {
+		return &twinError{id, first + 1, i + 1}
+	}
+	t[id] = i
+	return nil
+}
+
+// twinError is a case id that stands twice.
+type twinError struct {
+	id            string
+	first, second int // lines, from 1
+}
+
+func (e *twinError) Error() string {
+	return fmt.Sprintf("the case id %q stands twice, in lines %d and %d", e.id, e.first, e.second)
+}
+
+// withoutTwins passes outcomes on until an id stands twice.
 func withoutTwins(visit func(i int, o *evidence.Outcome) error) func(i int, o *evidence.Outcome) error {
-	lines := map[string]int{}
+	seen := twins{}
 	return func(i int, o *evidence.Outcome) error {
-		if first, known := lines[o.ID]; known {
-			return fmt.Errorf("the case id %q stands twice, as case %d and case %d", o.ID, first+1, i+1)
+		if err := seen.add(i, o.ID); err != nil {
+			return err
 		}
-		lines[o.ID] = i
 		return visit(i, o)
 	}
 }
@@ -157,10 +177,28 @@ func (r *Run) CaseLines(visit func(line evidence.CaseLine) error) error {
 		*line, err = r.decodeCase(b)
 		return err
 	}
-	return readLines(r, casesFile, maxLine, decode, func(i int, line *evidence.CaseLine) error {
+	seen := twins{}
+	n := 0
+	err = readLines(r, casesFile, maxLine, decode, func(i int, line *evidence.CaseLine) error {
+		n++
+		if err := seen.add(i, line.Case.ID); err != nil {
+			return err
+		}
 		line.Case.Index = i
 		return visit(*line)
 	})
+	if err != nil {
+		return err
+	}
+	return r.checkLines(casesFile, n)
+}
+
+// checkLines asks a complete run for as many lines in a file as it has cases.
+func (r *Run) checkLines(name string, n int) error {
+	if want := r.Manifest.Dataset.Cases; finished(r.Manifest) && n != want {
+		return fmt.Errorf("%s has %d lines, run.json says %d cases", r.src.place(name), n, want)
+	}
+	return nil
 }
 
 // decodeCase reads a line of cases.jsonl.
@@ -243,7 +281,11 @@ func (r *Run) openJournal() (*os.File, error) {
 	if r.dir == "" {
 		return nil, fmt.Errorf("%s: the run did not finish and no file of it is in the zip: export it, then zip what export writes", r.Place())
 	}
-	f, err := os.Open(filepath.Join(r.dir, journalFile))
+	path := filepath.Join(r.dir, journalFile)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	f, err := os.Open(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
@@ -347,10 +389,11 @@ func readLines[T any](r *Run, name string, limit int, decode func([]byte, *T) er
 		stopped = visit(i, v)
 		return stopped
 	})
-	if stopped != nil {
+	var twin *twinError
+	if stopped != nil && !errors.As(stopped, &twin) {
 		return stopped
 	}
-	// A changed file explains a line that cannot be decoded.
+	// A changed file explains a line that cannot be decoded or stands twice.
 	if err := f.verify(); err != nil {
 		return err
 	}

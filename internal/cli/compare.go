@@ -7,13 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oloproof/oloproof-go/internal/compare"
-	"github.com/oloproof/oloproof-go/internal/decide"
-	"github.com/oloproof/oloproof-go/internal/evidence"
-	"github.com/oloproof/oloproof-go/internal/measure"
 	"github.com/oloproof/oloproof-go/internal/policy"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/report"
@@ -77,21 +75,16 @@ func (e *Env) compare(candidateName, baselineName string, f compareFlags) error 
 	if err != nil {
 		return err
 	}
-	in := report.Input{
-		Manifest: candidate.Manifest, Tool: tool(),
-		Comparisons: []report.ComparisonInput{{Role: report.RoleBaseline, Comparison: c}},
-	}
-	if in.LatencyMS, err = meanLatency(candidate); err != nil {
+	_, t, err := load(candidate)
+	if err != nil {
 		return err
 	}
+	v := newVerdict(candidate.Manifest, t)
+	v.in.Comparisons = []report.ComparisonInput{{Role: report.RoleBaseline, Comparison: c}}
 	if p != nil {
-		result := decide.Compare(p, c)
-		if result.Skipped > 0 {
-			in.Notes = append(in.Notes, fmt.Sprintf("%s has rules on one run (%d), which run and gate decide", p.Path, result.Skipped))
-		}
-		in.Policies = []report.PolicyResult{{Role: report.RoleOnly, Policy: p, Result: result}}
+		v.decideComparison(report.RoleOnly, p, c)
 	}
-	doc := report.Build(in)
+	doc := v.document()
 	if err := st.SaveComparison(c.ID, func(w io.Writer) error { return report.JSON(w, doc) }); err != nil {
 		return err
 	}
@@ -115,6 +108,11 @@ func compareRuns(candidate, baseline *store.Run, p *policy.Policy, criteria []st
 	if p != nil {
 		if err := p.Check(candidate.Manifest.Metrics, candidate.Manifest.Slices); err != nil {
 			return nil, err
+		}
+		for _, rule := range p.ComparisonRules() {
+			if len(criteria) > 0 && !slices.Contains(criteria, rule.Metric) {
+				return nil, usageError{fmt.Errorf("--criterion leaves out %s, which the rule %s of %s needs", rule.Metric, rule.ID, p.Path)}
+			}
 		}
 		opt.Level, opt.Method = p.ConfidenceLevel, p.DifferenceMethod
 	}
@@ -157,15 +155,4 @@ func loadComparePolicy(f configFlags) (*policy.Policy, error) {
 		return p, err
 	}
 	return nil, nil
-}
-
-// meanLatency returns the mean latency of a run's answered cases, in
-// milliseconds; nil without one.
-func meanLatency(run *store.Run) (*float64, error) {
-	var l measure.Latencies
-	err := run.Outcomes(func(_ int, o *evidence.Outcome) error {
-		l.Add(o)
-		return nil
-	})
-	return l.Mean(), err
 }

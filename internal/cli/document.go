@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/oloproof/oloproof-go/internal/compare"
 	"github.com/oloproof/oloproof-go/internal/decide"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/policy"
@@ -14,25 +16,70 @@ const defaultLevel = 0.95
 
 func tool() evidence.Tool { return evidence.Tool{Name: "oloproof", Version: Version()} }
 
-// decideDocument measures and decides a run and builds its document. It is the
-// one way from counted cases to a gate; p is nil when nothing is decided.
+// verdict gathers what policies say of one run. It is the one way from counted
+// cases to a gate.
+type verdict struct {
+	tally *tally
+	level float64 // of the metrics in the input; 0: not measured yet
+	in    report.Input
+}
+
+func newVerdict(m *evidence.Manifest, t *tally) *verdict {
+	return &verdict{tally: t, in: report.Input{
+		Manifest: m, Tool: tool(), Problems: t.problems.Problems(), Notes: slices.Clone(m.Notes), LatencyMS: t.latencies.Mean(),
+	}}
+}
+
+// decideRun decides the rules of p that look at one run. Metrics are measured at
+// p's confidence level; the document shows them at that of the first policy.
+func (v *verdict) decideRun(role string, p *policy.Policy) {
+	v.measure(p.ConfidenceLevel)
+	metrics := v.in.Metrics
+	if p.ConfidenceLevel != v.level {
+		metrics = v.tally.table.Metrics(p.ConfidenceLevel)
+	}
+	result := decide.Run(p, metrics, v.in.Manifest.Completeness)
+	if result.Skipped > 0 {
+		v.note("%s has comparison rules (%d), which only compare decides", p.Path, result.Skipped)
+	}
+	v.in.Policies = append(v.in.Policies, report.PolicyResult{Role: role, Policy: p, Result: result})
+}
+
+// decideComparison decides the rules of p that look at two runs.
+func (v *verdict) decideComparison(role string, p *policy.Policy, c *compare.Comparison) {
+	result := decide.Compare(p, c)
+	if result.Skipped > 0 {
+		v.note("%s has rules on one run (%d), which a comparison does not decide", p.Path, result.Skipped)
+	}
+	v.in.Policies = append(v.in.Policies, report.PolicyResult{Role: role, Policy: p, Result: result})
+}
+
+func (v *verdict) note(format string, args ...any) {
+	if note := fmt.Sprintf(format, args...); !slices.Contains(v.in.Notes, note) {
+		v.in.Notes = append(v.in.Notes, note)
+	}
+}
+
+func (v *verdict) measure(level float64) {
+	if v.level == 0 {
+		v.level = level
+		v.in.Metrics = v.tally.table.Metrics(level)
+		v.in.Slices = v.tally.table.Slices(level, v.in.Manifest.MinSupport)
+	}
+}
+
+func (v *verdict) document() *report.Document {
+	v.measure(defaultLevel)
+	return report.Build(v.in)
+}
+
+// decideDocument decides a run by one policy; p is nil when nothing is decided.
 func decideDocument(m *evidence.Manifest, t *tally, p *policy.Policy) *report.Document {
-	in := report.Input{Manifest: m, Tool: tool(), Problems: t.problems.Problems(), Notes: m.Notes}
-	level := defaultLevel
+	v := newVerdict(m, t)
 	if p != nil {
-		level = p.ConfidenceLevel
+		v.decideRun(report.RoleOnly, p)
 	}
-	in.Metrics = t.table.Metrics(level)
-	in.Slices = t.table.Slices(level, m.MinSupport)
-	if p != nil {
-		result := decide.Run(p, in.Metrics, m.Completeness)
-		if result.Skipped > 0 {
-			in.Notes = append(in.Notes[:len(in.Notes):len(in.Notes)],
-				fmt.Sprintf("%s has comparison rules (%d), which only compare decides", p.Path, result.Skipped))
-		}
-		in.Policies = []report.PolicyResult{{Role: report.RoleOnly, Policy: p, Result: result}}
-	}
-	return report.Build(in)
+	return v.document()
 }
 
 // show prints a document and ends with the code of its gate.

@@ -16,7 +16,7 @@ import (
 func sides(candidate, baseline *store.Run) (c, b compare.Side, rejudged []string, err error) {
 	c = compare.Side{Manifest: candidate.Manifest, Outcomes: candidate.Outcomes}
 	b = compare.Side{Manifest: baseline.Manifest, Outcomes: baseline.Outcomes}
-	changed := changedMetrics(candidate.Manifest, baseline.Manifest)
+	changed := judgedOtherwise(candidate.Manifest, baseline.Manifest)
 	if len(changed) == 0 || !candidate.HasCases() || !baseline.HasCases() {
 		return c, b, nil, nil
 	}
@@ -32,17 +32,18 @@ func sides(candidate, baseline *store.Run) (c, b compare.Side, rejudged []string
 	return c, b, rejudged, nil
 }
 
-// changedMetrics returns the candidate's specs of the metrics that both runs
-// have with another evaluator.
-func changedMetrics(candidate, baseline *evidence.Manifest) []evidence.MetricSpec {
-	var changed []evidence.MetricSpec
-	for _, spec := range candidate.Metrics {
-		i := slices.IndexFunc(baseline.Metrics, func(b evidence.MetricSpec) bool { return b.ID == spec.ID })
-		if i >= 0 && spec.Options != nil && baseline.Metrics[i].Kind != evidence.Quantile && baseline.Metrics[i].Evaluator != spec.Evaluator {
-			changed = append(changed, spec)
+// judgedOtherwise returns the candidate's specs of the metrics that the baseline
+// judged otherwise, as far as their evaluators are known.
+func judgedOtherwise(candidate, baseline *evidence.Manifest) []evidence.MetricSpec {
+	var specs []evidence.MetricSpec
+	for _, n := range compare.Unlike(candidate, baseline) {
+		named := func(s evidence.MetricSpec) bool { return s.ID == n.Metric }
+		i, j := slices.IndexFunc(candidate.Metrics, named), slices.IndexFunc(baseline.Metrics, named)
+		if candidate.Metrics[i].Options != nil && baseline.Metrics[j].Kind != evidence.Quantile {
+			specs = append(specs, candidate.Metrics[i])
 		}
 	}
-	return changed
+	return specs
 }
 
 // judgedAgain is a run as if its metrics of these names had been judged by these

@@ -12,11 +12,12 @@ import (
 // tally counts the finished cases of a run, in any order. It is safe for
 // concurrent use.
 type tally struct {
-	mu       sync.Mutex
-	table    *measure.Table
-	problems report.ProblemTally
-	counts   evidence.Counts
-	cache    evidence.CacheCounts
+	mu        sync.Mutex
+	table     *measure.Table
+	problems  report.ProblemTally
+	latencies measure.Latencies
+	counts    evidence.Counts
+	cache     evidence.CacheCounts
 	// contradictions counts cases whose context contradicts their retrieval.
 	contradictions int
 }
@@ -43,6 +44,7 @@ func (t *tally) add(i int, o *evidence.Outcome) error {
 		}
 	}
 	t.problems.Add(i, o)
+	t.latencies.Add(o)
 	return t.table.Add(i, o)
 }
 

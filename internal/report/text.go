@@ -124,8 +124,11 @@ func (t *text) rules(p Policy) {
 	if p.Path != "" {
 		title += " of " + Clean(p.Path)
 	}
+	if p.Role != RoleOnly {
+		title += fmt.Sprintf(" (%s)", Clean(p.Role))
+	}
 	if len(t.doc.Policies) > 1 {
-		title += fmt.Sprintf(" (%s): %s (exit %d)", Clean(p.Role), Clean(p.Gate.Action), p.Gate.ExitCode)
+		title += fmt.Sprintf(": %s (exit %d)", Clean(p.Gate.Action), p.Gate.ExitCode)
 	}
 	t.title(title)
 	rows := [][]cell{header("Rule", "Metric", "State", "Reason")}

@@ -20,6 +20,7 @@ func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that leaves must not change the exit code
 	go func() {
 		s := <-signals
 		signal.Stop(signals) // a second signal ends the process at once

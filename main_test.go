@@ -37,10 +37,13 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			// service_test.go
-			"calls":   calls,
-			"holdsno": holdsno,
-			"serve":   serve,
-			"stops":   stops,
+			"equalruns": equalruns,
+			"awaits":    awaits,
+			"calls":     calls,
+			"holdsno":   holdsno,
+			"serve":     serve,
+			"stops":     stops,
+			"unread":    unread,
 
 			"exits": exits,
 			"port":  port,

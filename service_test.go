@@ -10,18 +10,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -49,7 +52,7 @@ type wish struct {
 	Pad        int    // bytes of white space before the answer
 	Zip        bool
 	Cut        bool // the answer ends early
-	Hang       bool // no answer until the caller leaves
+	Hangs      int  // so many attempts have no answer until the caller leaves
 	Echo       bool // answers, and redirects, hold the caller's token in every spelling
 }
 
@@ -65,7 +68,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	try := s.count(string(input))
 	switch {
-	case ask.Hang:
+	case try <= ask.Hangs:
 		<-r.Context().Done()
 		return
 	case ask.Cut:
@@ -196,9 +199,23 @@ func calls(ts *testscript.TestScript, neg bool, args []string) {
 	s.seen = s.calls
 }
 
-// stops CODE SIGNAL NAME N COMMAND ARG...: the command is sent a signal when the
-// service has been called N times since the last look, and ends with this code;
-// -1 is that of a process that was killed.
+// awaits NAME N: waits until the service has been called N times since the last
+// look.
+func awaits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: awaits NAME N")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // a hang is a failure
+	defer cancel()
+	s := serviceOf(ts, args[0])
+	s.await(ctx, s.seen+n)
+}
+
+// stops CODE SIGNAL NAME N COMMAND ARG...: the command is sent a signal when it
+// has called the service N times, and ends with this code; -1 is that of a
+// process that was killed.
 func stops(ts *testscript.TestScript, neg bool, args []string) {
 	signals := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "KILL": os.Kill}
 	if neg || len(args) < 5 || signals[args[1]] == nil {
@@ -213,8 +230,10 @@ func stops(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "TOKEN="+ts.Getenv("TOKEN"), args[2]+"="+ts.Getenv(args[2]))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
+	s := serviceOf(ts, args[2])
+	n += s.called()
 	ts.Check(cmd.Start())
-	serviceOf(ts, args[2]).await(n)
+	s.await(ctx, n)
 	ts.Check(cmd.Process.Signal(signals[args[1]]))
 	var exit *exec.ExitError
 	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
@@ -226,14 +245,91 @@ func stops(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// await returns when there were n calls since the last look.
-func (s *service) await(n int) {
+// unread CODE COMMAND ARG...: the command ends with this code although nobody
+// reads its standard output.
+func unread(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: unread CODE COMMAND [ARG...]")
+	}
+	read, write, err := os.Pipe()
+	ts.Check(err)
+	ts.Check(read.Close())
+	defer write.Close()
+	cmd := exec.Command(executable(ts, args[1]), args[2:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "URL="+ts.Getenv("URL"))
+	var trouble bytes.Buffer
+	cmd.Stdout, cmd.Stderr = write, &trouble
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		ts.Fatalf("%v", err)
+	}
+	if got := cmd.ProcessState.ExitCode(); strconv.Itoa(got) != args[0] || trouble.Len() > 0 {
+		ts.Fatalf("exit code %d, want %s\n%s", got, args[0], trouble.String())
+	}
+}
+
+func (s *service) called() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.calls-s.seen < n {
+	return s.calls
+}
+
+// await returns when there were n calls in all, or with the context.
+func (s *service) await(ctx context.Context, n int) {
+	defer context.AfterFunc(ctx, s.more.Broadcast)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.calls < n && ctx.Err() == nil {
 		s.more.Wait()
 	}
-	s.seen = s.calls
+}
+
+// equalruns DIR DIR: two exported runs are equal but for ids, times, latencies and
+// attempts, and what follows from those.
+func equalruns(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: equalruns DIR DIR")
+	}
+	for _, name := range []string{"run.json", "judgments.jsonl", "cases.jsonl", "gate.json"} {
+		a, b := lasting(ts, filepath.Join(args[0], name)), lasting(ts, filepath.Join(args[1], name))
+		if diff := cmp.Diff(a, b); diff != "" {
+			ts.Fatalf("%s differs (-%s +%s):\n%s", name, args[0], args[1], diff)
+		}
+	}
+}
+
+// lasting reads the JSON values of a file without what differs from run to run.
+func lasting(ts *testscript.TestScript, name string) []any {
+	var all []any
+	decoder := json.NewDecoder(strings.NewReader(ts.ReadFile(name)))
+	for {
+		var v any
+		if err := decoder.Decode(&v); err == io.EOF {
+			return all
+		} else if err != nil {
+			ts.Fatalf("%s: %v", name, err)
+		}
+		forget(v)
+		all = append(all, v)
+	}
+}
+
+func forget(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(key string, value any) bool {
+			id, _ := value.(string)
+			return slices.Contains([]string{"started_at", "finished_at", "latency_ms", "attempts", "files"}, key) || strings.HasPrefix(id, "run_")
+		})
+		for _, each := range v {
+			forget(each)
+		}
+	case []any:
+		for _, each := range v {
+			forget(each)
+		}
+	}
 }
 
 // executable finds a program as the script does.

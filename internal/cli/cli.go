@@ -78,30 +78,22 @@ func Main(ctx context.Context, env Env) int {
 	if errors.As(err, &code) {
 		return int(code)
 	}
+	if readerLeft(err) {
+		return ExitOK
+	}
+	end := ExitConfig
 	var interrupted Interrupted
 	if errors.As(context.Cause(ctx), &interrupted) {
+		end, err = interrupted.exitCode(), stoppedError{interrupted}
 		fmt.Fprintf(env.Stderr, "%v\n", interrupted)
-		return interrupted.exitCode()
+	} else {
+		printError(env.Stderr, cmd, err)
 	}
-	printError(env.Stderr, cmd, err)
-	return ExitConfig
-}
-
-func printError(w io.Writer, cmd *cobra.Command, err error) {
-	var list problem.List
-	var usage usageError
-	switch {
-	case errors.As(err, &list):
-		fmt.Fprintln(w, list.Error())
-	case errors.As(err, &usage):
-		fmt.Fprintf(w, "Usage error: %v\n  run '%s --help' to see what is allowed\n", usage.error, cmd.CommandPath())
-	default:
-		fmt.Fprintf(w, "Error: %v\n", err)
+	if wantsJSON(cmd) {
+		printJSONError(env.Stdout, err, end)
 	}
+	return end
 }
-
-// usageError is a wrong command line.
-type usageError struct{ error }
 
 func newRoot(env *Env) *cobra.Command {
 	root := &cobra.Command{

@@ -99,13 +99,13 @@ func (e *Env) showWith(doc *report.Document, f formatFlags, text func() error) e
 	default:
 		err = text()
 	}
-	if err != nil {
+	if doc.Gate == nil || doc.Gate.ExitCode == ExitOK {
 		return err
 	}
-	if doc.Gate != nil && doc.Gate.ExitCode != ExitOK {
-		return exitError(doc.Gate.ExitCode)
+	if err != nil && !readerLeft(err) {
+		fmt.Fprintf(e.Stderr, "Error: %v\n", err)
 	}
-	return nil
+	return exitError(doc.Gate.ExitCode) // what was decided holds, printed or not
 }
 
 func (e *Env) showText(doc *report.Document, g given) error {

@@ -445,10 +445,10 @@ func (x *activeRun) abort(ctx context.Context, cause error) error {
 	m.Counts.NotRun = m.Counts.Cases - m.Counts.OK - m.Counts.Error
 	m.Stopped = x.redact.String(firstLine(cause))
 	if err := x.markNotRun(); err != nil {
-		return errors.Join(cause, err)
+		return stoppedError{withTrouble(cause, err)}
 	}
 	if err := x.writer.Abort(m); err != nil {
-		return errors.Join(cause, err)
+		return stoppedError{withTrouble(cause, err)}
 	}
 	fmt.Fprintf(x.env.Stderr, "Run %s [%s/%s]: %d of %d cases are kept, nothing was decided\n",
 		m.ID, m.Status, m.Completeness, m.Counts.OK+m.Counts.Error, m.Counts.Cases)
@@ -460,7 +460,16 @@ func (x *activeRun) abort(ctx context.Context, cause error) error {
 		fmt.Fprintf(x.env.Stderr, "  go on:        oloproof run --resume=%s%s\n", m.ID, g.flags(true, true))
 		fmt.Fprintln(x.env.Stderr, "                (with the same suite, data set and policy; when one of them has to change, start a new run)")
 	}
-	return cause
+	return stoppedError{cause}
+}
+
+// withTrouble adds what went wrong while a run was put away; a full disk is
+// often the cause itself.
+func withTrouble(cause, err error) error {
+	if err.Error() == cause.Error() {
+		return cause
+	}
+	return errors.Join(cause, err)
 }
 
 // markNotRun records the cases that did not finish, so that none is lost: they
@@ -504,10 +513,11 @@ func (x *activeRun) finish() error {
 	if doc.Gate != nil {
 		m.Gate = doc.Gate.Action
 	}
-	if err := x.writer.Finish(m); err != nil {
+	// The decision first: whoever finds the run complete finds it decided.
+	if err := x.writer.SaveDocument(func(w io.Writer) error { return report.JSON(w, doc) }); err != nil {
 		return err
 	}
-	if err := x.writer.SaveDocument(func(w io.Writer) error { return report.JSON(w, doc) }); err != nil {
+	if err := x.writer.Finish(m); err != nil {
 		return err
 	}
 	if m.Shard != nil && x.flags.format == "text" {

@@ -458,7 +458,8 @@ func (w *Writer) checkEnd(m *evidence.Manifest) error {
 	return nil
 }
 
-// SaveDocument writes gate.json. It is not shown while the run is unfinished.
+// SaveDocument writes gate.json, before Finish. It is not shown while the run is
+// unfinished, and [Store.Resume] removes it.
 func (w *Writer) SaveDocument(write func(io.Writer) error) error {
 	return replaceFile(filepath.Join(w.dir, documentFile), write)
 }

@@ -84,7 +84,7 @@ func (r *retries) check(ctx context.Context, res *http.Response, err error) (boo
 		return false, nil
 	}
 	// Waiting that cannot help is not begun: the caller is told at once.
-	if r.now().Add(wait).After(c.until) {
+	if !r.now().Add(wait).Before(c.until) {
 		return false, nil
 	}
 	c.pause = wait

@@ -232,13 +232,19 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 		operation: "/repos/{owner}/{repo}" + operation, params: all, request: r, body: body,
 		status: answer.status, header: answer.header, answer: answer.raw,
 	}); err != nil {
-		s.t.Errorf("%s %s departs from GitHub's description: %v", r.Method, r.URL, err)
+		s.t.Errorf("%s %s departs from GitHub's description: %v", r.Method, r.URL, firstLine(err))
 	}
 	for k, v := range answer.header {
 		w.Header()[k] = v
 	}
 	w.WriteHeader(answer.status)
 	io.Copy(w, bytes.NewReader(answer.raw))
+}
+
+// firstLine leaves out the schema and the value, which follow.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }
 
 // serveBlob answers a request of the storage. The token must never reach it.

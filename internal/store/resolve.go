@@ -16,8 +16,8 @@ const shown = 5
 
 // Resolve opens the run that a name stands for: an id, a unique start of one
 // with or without run_, a unique end of one, latest, latest~N (the Nth before
-// it), the directory of a bundle, its run.json, or a zip of it. Ids are matched
-// in either case.
+// it), the directory of a bundle, its run.json, or a zip of it; the bundle may be
+// one that the Python tool exported. Ids are matched in either case.
 func (s *Store) Resolve(name string) (*Run, error) {
 	_, latest := parseLatest(name)
 	if !latest && !s.has(name) && isPath(name) {

@@ -19,7 +19,8 @@ import (
 )
 
 // Run is a stored run: of the store, of a bundle's directory or of a zip of
-// one. Close it in the end.
+// one. Of a bundle of the Python tool the manifest says what its two files say,
+// in our words, and notes what it leaves out. Close it in the end.
 type Run struct {
 	Manifest *evidence.Manifest
 

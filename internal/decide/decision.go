@@ -21,6 +21,10 @@ type Decision struct {
 	// missing than the rule allows: the rule blocks whatever block_on says.
 	MissingEvidence bool
 
+	// Otherwise is the state that a rule which is suite_relaxed would have with the
+	// suite as it was; "" for any other rule. It blocks where the policy blocks on it.
+	Otherwise policy.State
+
 	// Of a comparison rule:
 
 	// Comparison is the id of the comparison that the rule looked at; "" when there was none.

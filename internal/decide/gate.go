@@ -32,6 +32,8 @@ func gateOf(p *policy.Policy, decisions []Decision, completeness evidence.Comple
 		switch {
 		case slices.Contains(p.BlockOn, d.State):
 			g.block(blockCode(d.State))
+		case d.Otherwise != "" && slices.Contains(p.BlockOn, d.Otherwise):
+			g.block(ExitBlocked)
 		case slices.Contains(p.WarnOn, d.State) && g.Action == Allow:
 			g.Action = Warn
 		}

@@ -5,6 +5,7 @@ package decide
 const (
 	// MANUAL_REVIEW.
 	ReasonPolicyRequiresReview = "policy_requires_review" // the rule sets requires_manual_review
+	ReasonSuiteRelaxed         = "suite_relaxed"          // the rule would be less favourable with the suite as it was before the change
 	ReasonUnsupportedMethod    = "unsupported_method"     // no method decides this kind of rule on this kind of metric
 
 	// INSUFFICIENT_EVIDENCE of a comparison rule: nothing to compare with.

@@ -1,0 +1,63 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/measure"
+	"github.com/oloproof/oloproof-go/internal/policy"
+)
+
+// Kept is what a policy says of a run with the suite as it was before a change:
+// with the cases that the change took away or edited, and the evaluators that it
+// changed.
+type Kept struct {
+	// Metrics of every rule, at the policy's confidence level. A rule whose metric
+	// is not among them is decided by the run alone.
+	Metrics func(rule policy.Rule) *measure.Metric
+	// Gone reports that the changed suite has no metric of this id any more.
+	Gone func(metric string) bool
+}
+
+// RunRelaxed decides p as [Run] does, for a run whose suite was changed by the
+// proposal that the gate is to judge. A rule that would be less favourable with
+// the suite as it was, or whose metric is gone, is MANUAL_REVIEW: deleting the
+// cases that fail opens no gate. It blocks where p blocks on MANUAL_REVIEW or on
+// the state that it would have had.
+func RunRelaxed(p *policy.Policy, metrics []measure.Metric, completeness evidence.Completeness, kept Kept) Result {
+	r := Run(p, metrics, completeness)
+	for i := range r.Decisions {
+		d := &r.Decisions[i]
+		m := kept.Metrics(d.Rule)
+		gone := kept.Gone(d.Rule.Metric)
+		if m == nil && !gone {
+			continue
+		}
+		before := decideRule(p, d.Rule, m)
+		if !gone && favour(before.State) >= favour(d.State) {
+			continue
+		}
+		if gone {
+			d.Metric, d.Failures, d.MissingEvidence = before.Metric, before.Failures, before.MissingEvidence
+		}
+		d.State, d.Reasons, d.Planning = policy.ManualReview, []string{ReasonSuiteRelaxed}, nil
+		d.Otherwise = before.State
+	}
+	r.Gate = gateOf(p, r.Decisions, completeness)
+	return r
+}
+
+// favour orders the states from the least to the most favourable.
+func favour(s policy.State) int {
+	return slices.Index([]policy.State{policy.Fail, policy.InsufficientEvidence, policy.ManualReview, policy.Pass}, s)
+}
+
+// Worst is the judgment that speaks most against a rule: a failure or the low end
+// of a score under a floor or a count, a pass or the high end under a ceiling.
+func Worst(rule policy.Rule, spec evidence.MetricSpec) evidence.Judgment {
+	value := spec.Range[0]
+	if rule.Max != nil {
+		value = spec.Range[1]
+	}
+	return evidence.Judgment{State: evidence.Judged, Value: value}
+}

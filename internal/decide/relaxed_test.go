@@ -1,0 +1,97 @@
+package decide
+
+import (
+	"testing"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/measure"
+	"github.com/oloproof/oloproof-go/internal/policy"
+)
+
+// verdicts measures one rate of that many passes and failures.
+func verdicts(t *testing.T, passed, failed int) measure.Metric {
+	t.Helper()
+	spec := evidence.MetricSpec{ID: "ok", Kind: evidence.Rate, Range: [2]float64{0, 1}}
+	table := measure.NewTable([]evidence.MetricSpec{spec}, nil)
+	for i := range passed + failed {
+		value := 0.0
+		if i < passed {
+			value = 1
+		}
+		o := &evidence.Outcome{Status: evidence.StatusOK, Judgments: []evidence.Judgment{{State: evidence.Judged, Value: value}}}
+		if err := table.Add(i, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return table.Metrics(0.95)[0]
+}
+
+func TestDeletingFailingCasesOpensNoGate(t *testing.T) {
+	zero := 0
+	floor := 0.5
+	rules := []policy.Rule{
+		{ID: "count", Metric: "ok", Kind: policy.ObservedCount, MaxFailures: &zero},
+		{ID: "floor", Metric: "ok", Kind: policy.IntervalThreshold, Min: &floor},
+	}
+	for _, x := range []struct {
+		name           string
+		blockOn        []policy.State
+		before         measure.Metric // with the deleted cases
+		gone           bool
+		action         Action
+		exit           int
+		count, floor   policy.State
+		countOtherwise policy.State
+	}{
+		{
+			name: "nothing less favourable", blockOn: []policy.State{policy.Fail, policy.ManualReview}, before: verdicts(t, 30, 0),
+			action: Allow, exit: 0, count: policy.Pass, floor: policy.Pass,
+		},
+		{
+			name: "blocks on MANUAL_REVIEW", blockOn: []policy.State{policy.ManualReview}, before: verdicts(t, 30, 4),
+			action: Block, exit: 3, count: policy.ManualReview, floor: policy.Pass, countOtherwise: policy.Fail,
+		},
+		{
+			name: "blocks on the state that it would have", blockOn: []policy.State{policy.Fail}, before: verdicts(t, 30, 4),
+			action: Block, exit: 3, count: policy.ManualReview, floor: policy.Pass, countOtherwise: policy.Fail,
+		},
+		{
+			name: "blocks on neither", blockOn: []policy.State{policy.InsufficientEvidence}, before: verdicts(t, 30, 4),
+			action: Allow, exit: 0, count: policy.ManualReview, floor: policy.Pass, countOtherwise: policy.Fail,
+		},
+		{
+			name: "the metric is gone, however good it was", blockOn: []policy.State{policy.ManualReview}, before: verdicts(t, 30, 0), gone: true,
+			action: Block, exit: 3, count: policy.ManualReview, floor: policy.ManualReview, countOtherwise: policy.Pass,
+		},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			p := &policy.Policy{ConfidenceLevel: 0.95, BlockOn: x.blockOn, BlockOnPartialRun: true, Rules: rules}
+			r := RunRelaxed(p, []measure.Metric{verdicts(t, 26, 0)}, evidence.Complete, Kept{
+				Metrics: func(policy.Rule) *measure.Metric { return &x.before },
+				Gone:    func(string) bool { return x.gone },
+			})
+			if r.Gate.Action != x.action || r.Gate.ExitCode != x.exit {
+				t.Errorf("gate %s (exit %d), want %s (exit %d)", r.Gate.Action, r.Gate.ExitCode, x.action, x.exit)
+			}
+			if got := r.Decisions[0]; got.State != x.count || got.Otherwise != x.countOtherwise {
+				t.Errorf("count is %s, otherwise %q, want %s, otherwise %q", got.State, got.Otherwise, x.count, x.countOtherwise)
+			} else if got.State == policy.ManualReview && got.Reasons[0] != ReasonSuiteRelaxed {
+				t.Errorf("reasons %v", got.Reasons)
+			}
+			if got := r.Decisions[1].State; got != x.floor {
+				t.Errorf("floor is %s, want %s", got, x.floor)
+			}
+		})
+	}
+}
+
+func TestWorstJudgmentOfARule(t *testing.T) {
+	limit := 0.5
+	spec := evidence.MetricSpec{Range: [2]float64{0, 1}}
+	if got := Worst(policy.Rule{Min: &limit}, spec).Value; got != 0 {
+		t.Errorf("under a floor: %v", got)
+	}
+	if got := Worst(policy.Rule{Max: &limit}, spec).Value; got != 1 {
+		t.Errorf("under a ceiling: %v", got)
+	}
+}

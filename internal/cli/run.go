@@ -100,6 +100,20 @@ func (e *Env) run(ctx context.Context, f runFlags) error {
 	}
 	defer p.close()
 	x := &activeRun{env: e, flags: f, project: p, cases: p.data}
+	defer x.close()
+	if err := x.perform(ctx); err != nil {
+		return err
+	}
+	doc := decideDocument(x.manifest, x.tally, p.policy)
+	if err := x.seal(doc); err != nil {
+		return err
+	}
+	return x.show(doc)
+}
+
+// perform takes every case through system and evaluators. Without an error all
+// have finished, the manifest is complete but for its gate, and seal is to follow.
+func (x *activeRun) perform(ctx context.Context) error {
 	part, err := x.shard()
 	if err != nil {
 		return err
@@ -111,12 +125,12 @@ func (e *Env) run(ctx context.Context, f runFlags) error {
 		return err
 	}
 	x.manifest.Shard = part
-	if p.policy != nil {
-		if err := checkRole(p.policy, x.manifest); err != nil {
+	if x.project.policy != nil {
+		if err := checkRole(x.project.policy, x.manifest); err != nil {
 			return err
 		}
 	}
-	if x.store, err = e.openStore(f.config); err != nil {
+	if x.store, err = x.env.openStore(x.flags.config); err != nil {
 		return err
 	}
 	ctx, stop, err := x.startService(ctx)
@@ -127,11 +141,25 @@ func (e *Env) run(ctx context.Context, f runFlags) error {
 	if err := x.open(); err != nil {
 		return err
 	}
-	defer x.writer.Close()
 	if err := x.execute(ctx); err != nil {
 		return x.abort(ctx, err)
 	}
-	return x.finish()
+	m := x.manifest
+	m.FinishedAt = x.env.Now().UTC()
+	m.Completeness = evidence.Complete
+	m.Status = evidence.RunExplored
+	if x.project.policy != nil {
+		m.Status = evidence.RunDecided
+	}
+	m.Counts, m.Cache, m.Notes = x.tally.counts, x.tally.cache, x.notes()
+	return nil
+}
+
+// close lets go of what perform holds.
+func (x *activeRun) close() {
+	if x.writer != nil {
+		x.writer.Close()
+	}
 }
 
 // caseList is what a run goes through.
@@ -499,27 +527,19 @@ func firstLine(err error) string {
 	return strings.TrimPrefix(line, "Configuration error: ")
 }
 
-// finish measures, decides, stores and prints.
-func (x *activeRun) finish() error {
-	m := x.manifest
-	m.FinishedAt = x.env.Now().UTC()
-	m.Completeness = evidence.Complete
-	m.Status = evidence.RunExplored
-	if x.project.policy != nil {
-		m.Status = evidence.RunDecided
-	}
-	m.Counts, m.Cache, m.Notes = x.tally.counts, x.tally.cache, x.notes()
-	doc := decideDocument(m, x.tally, x.project.policy)
+// seal stores what was decided: from now on the run is a finished one.
+func (x *activeRun) seal(doc *report.Document) error {
 	if doc.Gate != nil {
-		m.Gate = doc.Gate.Action
+		x.manifest.Gate = doc.Gate.Action
 	}
-	// The decision first: whoever finds the run complete finds it decided.
-	if err := x.writer.SaveDocument(func(w io.Writer) error { return report.JSON(w, doc) }); err != nil {
+	if err := x.writer.Finish(x.manifest); err != nil {
 		return err
 	}
-	if err := x.writer.Finish(m); err != nil {
-		return err
-	}
+	return x.writer.SaveDocument(func(w io.Writer) error { return report.JSON(w, doc) })
+}
+
+func (x *activeRun) show(doc *report.Document) error {
+	m := x.manifest
 	if m.Shard != nil && x.flags.format == "text" {
 		_, err := fmt.Fprintf(x.env.Stdout, "Run %s: shard %d of %d, %d of %s\n"+
 			"Next: oloproof export %s --output shard-%d%s\n      oloproof merge shard-*%s   (when every shard is there)\n",

@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-github/v62/github"
 )
 
@@ -59,11 +61,11 @@ type conversationAnswer struct {
 						EndCursor   string `json:"endCursor"`
 					} `json:"pageInfo"`
 					Nodes []struct {
-						FullDatabaseID  string `json:"fullDatabaseId"`
-						URL             string `json:"url"`
-						Body            string `json:"body"`
-						ViewerDidAuthor bool   `json:"viewerDidAuthor"`
-						IsMinimized     bool   `json:"isMinimized"`
+						FullDatabaseID  jsontext.Value `json:"fullDatabaseId"` // a number in a string
+						URL             string         `json:"url"`
+						Body            string         `json:"body"`
+						ViewerDidAuthor bool           `json:"viewerDidAuthor"`
+						IsMinimized     bool           `json:"isMinimized"`
 					} `json:"nodes"`
 				} `json:"comments"`
 			} `json:"pullRequest"`
@@ -85,7 +87,7 @@ func (c conversations) readGraphQL(ctx context.Context, pull int) (*Conversation
 		}
 		found.Head, found.Open = p.HeadRefOid, p.State == "OPEN"
 		for _, n := range p.Comments.Nodes {
-			id, err := strconv.ParseInt(n.FullDatabaseID, 10, 64)
+			id, err := strconv.ParseInt(strings.Trim(string(n.FullDatabaseID), `"`), 10, 64)
 			if err != nil {
 				return nil, &APIError{Doing: doingRead(pull), Reason: Unexpected, Message: "a comment has no id"}
 			}

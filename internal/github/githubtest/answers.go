@@ -439,6 +439,7 @@ func (c *call) pullJSON(v map[string]any, p Pull) map[string]any {
 			"description": "", "color": "f29513", "default": false})
 	}
 	v["labels"] = labels
+	v["requested_teams"] = []any{} // those of the published example lack what the description demands
 	return v
 }
 

@@ -104,7 +104,7 @@ func (c *Client) fetchOnce(ctx context.Context, doing, path, accept string, f *o
 		return "", err
 	}
 	switch s := res.StatusCode; {
-	case s == http.StatusOK && accept == octetStream: // release assets are at times sent at once
+	case s == http.StatusOK: // release assets are at times sent at once
 		return keep(res.Body, f)
 	case s == http.StatusFound || s == http.StatusTemporaryRedirect || s == http.StatusSeeOther:
 		return c.fetchBlob(ctx, res, f)
@@ -112,7 +112,10 @@ func (c *Client) fetchOnce(ctx context.Context, doing, path, accept string, f *o
 	case s == http.StatusGone || s == http.StatusNotFound || s == http.StatusInternalServerError:
 		return "", fmt.Errorf("%w (%d)", errExpired, s)
 	}
-	return "", Explain(doing, checkAnswer(res))
+	if err := checkAnswer(res); err != nil {
+		return "", Explain(doing, err)
+	}
+	return "", &APIError{Doing: doing, Status: res.StatusCode, Reason: Unexpected}
 }
 
 // keep copies at most maxArtifact bytes and returns their SHA-256.

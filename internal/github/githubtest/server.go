@@ -52,6 +52,8 @@ type Fault struct {
 	Body   string
 	Cut    bool // the connection breaks in the middle of the answer
 	Hang   bool // nothing is answered until the client gives up
+	// Reached is called before the answer; nil calls nothing.
+	Reached func()
 }
 
 // Option changes a server.
@@ -166,6 +168,9 @@ func (s *Server) fault(blob bool, method, path string) *Fault {
 }
 
 func (f *Fault) serve(w http.ResponseWriter, r *http.Request) {
+	if f.Reached != nil {
+		f.Reached()
+	}
 	if f.Hang {
 		<-r.Context().Done()
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/report"
 	"github.com/oloproof/oloproof-go/internal/runner"
+	"github.com/oloproof/oloproof-go/internal/suite"
 )
 
 func newCheck(env *Env) *cobra.Command {
@@ -40,20 +41,20 @@ evaluator made of the answer. Nothing is stored. It ends with 0 or 2.`,
 }
 
 func (e *Env) check(ctx context.Context, f runFlags, noCall, full bool, caseID string) error {
-	p, err := openProject(f.configFlags)
+	x := &activeRun{env: e, flags: f}
+	resolve := x.resolve
+	if noCall {
+		resolve = func(*suite.Suite) error { return nil }
+	}
+	p, err := openProject(f.configFlags, resolve)
 	if err != nil {
 		return err
 	}
 	defer p.close()
+	x.project, x.cases = p, p.data
 	index, err := p.find(caseID)
 	if err != nil {
 		return err
-	}
-	x := &activeRun{env: e, flags: f, project: p, cases: p.data}
-	if !noCall {
-		if err := x.resolve(); err != nil {
-			return err
-		}
 	}
 	e.printProject(p)
 	if err := e.printReach(p); err != nil {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -29,6 +31,15 @@ func (s stoppedError) Unwrap() error { return s.error }
 func readerLeft(err error) bool {
 	var write *fs.PathError
 	return errors.As(err, &write) && write.Path == os.Stdout.Name() && errors.Is(write.Err, syscall.EPIPE)
+}
+
+// plainly returns an error of the command line without the parser's own words.
+func plainly(err error) error {
+	var number *strconv.NumError
+	if !errors.As(err, &number) {
+		return err
+	}
+	return errors.New(strings.TrimSuffix(err.Error(), number.Error()) + number.Err.Error())
 }
 
 func printError(w io.Writer, cmd *cobra.Command, err error) {

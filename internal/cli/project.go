@@ -45,8 +45,8 @@ func (p *project) close() {
 }
 
 // openProject reads every file of a project and reports the problems of all of
-// them together.
-func openProject(f configFlags) (*project, error) {
+// them together, with those that more finds in the suite.
+func openProject(f configFlags, more ...func(*suite.Suite) error) (*project, error) {
 	if absent(f.config) {
 		return nil, noSuite(f.config)
 	}
@@ -75,6 +75,12 @@ func openProject(f configFlags) (*project, error) {
 		if err := p.openData(collect); err != nil {
 			return nil, err
 		}
+		for _, find := range more {
+			if err := collect(find(p.suite)); err != nil {
+				p.close()
+				return nil, err
+			}
+		}
 	}
 	if len(problems) > 0 {
 		p.close()
@@ -83,25 +89,28 @@ func openProject(f configFlags) (*project, error) {
 	return p, nil
 }
 
-// openData indexes the data set and checks evaluators and policy against it.
+// openData indexes the data set and checks evaluators and policy against it, as
+// far as the suite could be read.
 func (p *project) openData(collect func(error) error) error {
-	opt := dataset.Options{Slices: p.suite.Slices}
 	var err error
-	if p.eval, err = evaluate.New(p.suite); err == nil {
-		opt.Visit = p.eval.Check
-	} else if err := collect(err); err != nil {
-		return err
-	}
-	path, err := casesPath(p.suite)
-	if err == nil {
-		p.data, err = dataset.Open(path, opt)
-	}
-	if err != nil {
+	if p.eval, err = evaluate.New(p.suite); err != nil {
 		if err := collect(err); err != nil {
 			return err
 		}
 	}
-	if p.policy != nil && p.eval != nil {
+	opt := dataset.Options{Slices: p.suite.Slices, Visit: p.eval.Check}
+	if p.suite.Dataset != "" {
+		path, err := casesPath(p.suite)
+		if err == nil {
+			p.data, err = dataset.Open(path, opt)
+		}
+		if err != nil {
+			if err := collect(err); err != nil {
+				return err
+			}
+		}
+	}
+	if p.policy != nil && !p.suite.Unread {
 		return collect(p.policy.Check(p.eval.Specs(), p.suite.Slices))
 	}
 	return nil

@@ -57,8 +57,8 @@ Finished cases are on disk at once: an interrupted run goes on with --resume.`,
 			if err := f.formatFlags.check(); err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("concurrency") && f.concurrency < 1 {
-				return usageError{fmt.Errorf("--concurrency is %d, it must be at least 1", f.concurrency)}
+			if cmd.Flags().Changed("concurrency") && (f.concurrency < 1 || f.concurrency > suite.MaxConcurrency) {
+				return usageError{fmt.Errorf("--concurrency is %d, it must be from 1 to %d", f.concurrency, suite.MaxConcurrency)}
 			}
 			if f.shard != "" && cmd.Flags().Changed("policy") {
 				return usageError{errors.New("--shard decides nothing: name the policy when the shards are merged")}
@@ -94,12 +94,13 @@ type activeRun struct {
 }
 
 func (e *Env) run(ctx context.Context, f runFlags) error {
-	p, err := openProject(f.configFlags)
+	x := &activeRun{env: e, flags: f}
+	p, err := openProject(f.configFlags, x.resolve)
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	x := &activeRun{env: e, flags: f, project: p, cases: p.data}
+	x.project, x.cases = p, p.data
 	defer x.close()
 	if err := x.perform(ctx); err != nil {
 		return err
@@ -118,8 +119,10 @@ func (x *activeRun) perform(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := x.resolve(); err != nil {
-		return err
+	if x.resolved == nil { // else the suite was resolved when it was read
+		if err := x.resolve(x.project.suite); err != nil {
+			return err
+		}
 	}
 	if x.manifest, err = x.newManifest(); err != nil {
 		return err
@@ -186,9 +189,9 @@ func (x *activeRun) shard() (*evidence.Shard, error) {
 }
 
 // resolve fills in what the suite takes from the environment.
-func (x *activeRun) resolve() error {
+func (x *activeRun) resolve(s *suite.Suite) error {
 	var err error
-	x.resolved, err = x.project.suite.Resolve(x.env.Lookup, suite.ResolveOptions{
+	x.resolved, err = s.Resolve(x.env.Lookup, suite.ResolveOptions{
 		URL: x.flags.url, AllowExec: x.env.allowExec(), Bin: executable(), Port: freePort,
 	})
 	if err != nil {

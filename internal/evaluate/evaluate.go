@@ -55,7 +55,8 @@ type Set struct {
 }
 
 // New makes the evaluators of a suite. The error is a [problem.List] with the
-// place of each evaluator whose options do not work.
+// place of each evaluator whose options do not work; the set that comes with it
+// is good for Check and Specs only.
 func New(s *suite.Suite) (*Set, error) {
 	set := &Set{suite: s, eligible: make([]int, len(s.Evaluators))}
 	var problems problem.List
@@ -64,15 +65,21 @@ func New(s *suite.Suite) (*Set, error) {
 		e, err := newEvaluator(o)
 		if err != nil {
 			problems = append(problems, place(s, o, err)...)
-			continue
+			e = unusable{}
 		}
 		set.evaluators = append(set.evaluators, e)
 	}
-	if err := problems.Err(); err != nil {
-		return nil, err
-	}
-	return set, nil
+	return set, problems.Err()
 }
+
+// unusable stands in for an evaluator that could not be made.
+type unusable struct{}
+
+func (unusable) Judge(*evidence.Case, *evidence.Execution) evidence.Judgment {
+	panic("an evaluator that could not be made is asked to judge")
+}
+
+func (unusable) Applicable(*evidence.Case) string { return "" }
 
 // ForMetrics makes the evaluators that the metrics of a stored run were judged
 // with, in their order; where names the file the specs come from. The error is a

@@ -37,7 +37,8 @@ type List []Problem
 // Add appends one problem.
 func (l *List) Add(p Problem) { *l = append(*l, p) }
 
-// Err returns the problems sorted by place, or nil when there are none.
+// Err returns the problems sorted by place, each once, or nil when there are
+// none.
 func (l List) Err() error {
 	if len(l) == 0 {
 		return nil
@@ -46,7 +47,7 @@ func (l List) Err() error {
 	slices.SortStableFunc(sorted, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	return sorted
+	return slices.Compact(sorted)
 }
 
 // Error prints each problem as the commands do:

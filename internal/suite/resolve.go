@@ -45,10 +45,14 @@ type ResolvedStart struct {
 	Timeout time.Duration
 }
 
-// Resolve replaces every ${NAME} by its value. The error is a [problem.List]
+// Resolve replaces every ${NAME} by its value. A suite that could not be read
+// whole is resolved to find what is wrong with the environment too. The error is a [problem.List]
 // that names each variable that is unset or empty, never a value.
 func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) (*Resolved, error) {
 	h, start := s.System.HTTP, s.System.Start
+	if h == nil {
+		h = &HTTP{}
+	}
 	if opt.URL != "" {
 		start = nil
 	}
@@ -131,8 +135,12 @@ func (x *expander) start(t *Start) *ResolvedStart {
 	return r
 }
 
-// expand replaces each ${NAME} of a text and checks the outcome.
+// expand replaces each ${NAME} of a text and checks the outcome. There is
+// nothing to check of a text that could not be read.
 func (x *expander) expand(key, text string, at Position, check func(string) string) string {
+	if text == "" {
+		return ""
+	}
 	known := true
 	out := reference().ReplaceAllStringFunc(text, func(ref string) string {
 		value, fault := x.value(ref[2 : len(ref)-1])

@@ -34,6 +34,9 @@ type Suite struct {
 	Cache           bool                // reuse the answers of earlier runs, as --reuse does
 	Notes           []string            // keys that are accepted and have no effect
 	KeyPos          map[string]Position // of each key's value that is written
+	// Unread says that some evaluator or metric could not be read, so that a
+	// rule may well name one that is not here.
+	Unread bool
 }
 
 // Concurrency bounds calls in flight.
@@ -121,7 +124,8 @@ type Quantile struct {
 }
 
 // Load reads the suite at path. The error is a [problem.List] of every problem
-// found.
+// found; the suite that comes with it, if any, holds what could be read and is
+// good for finding more problems only.
 func Load(path string) (*Suite, error) {
 	data, err := strictyaml.ReadFile(path)
 	if err != nil {
@@ -131,8 +135,7 @@ func Load(path string) (*Suite, error) {
 }
 
 // Parse reads data, the content of the suite at path. readFile reads a JSON
-// Schema that an evaluator names. The error is a [problem.List] of every
-// problem found.
+// Schema that an evaluator names. Suite and error are as those of [Load].
 func Parse(path string, data []byte, readFile func(path string) ([]byte, error)) (*Suite, error) {
 	s := &Suite{Path: path, Dir: filepath.Dir(path)}
 	var d draft
@@ -143,7 +146,8 @@ func Parse(path string, data []byte, readFile func(path string) ([]byte, error))
 	s.Lines = f.Lines
 	s.check(f, &d, readFile)
 	if err := f.Err(); err != nil {
-		return nil, err
+		s.keepSound(err.(problem.List))
+		return s, err
 	}
 	return s, nil
 }

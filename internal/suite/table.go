@@ -12,6 +12,9 @@ const (
 	notYet        = "not supported yet"
 )
 
+// MaxConcurrency is the most calls in flight.
+const MaxConcurrency = 10_000
+
 // Patterns that mean the same in RE2 and in JSON Schema.
 const (
 	namePattern  = `^[A-Za-z_][A-Za-z0-9_]*$`
@@ -84,8 +87,8 @@ func (s *Suite) table(d *draft) y.Type {
 
 func (c *Concurrency) table() y.Type {
 	return y.Mapping(y.Table{
-		{Key: "system", Type: y.Int(y.Into(&c.System)).Min(1).Max(10_000).Default(8), Doc: "Calls of the system in flight."},
-		{Key: "judge", Type: y.Int(y.Into(&c.Judge)).Min(1).Max(10_000).Default(4), Doc: "Calls of a judge in flight."},
+		{Key: "system", Type: y.Int(y.Into(&c.System)).Min(1).Max(MaxConcurrency).Default(8), Doc: "Calls of the system in flight."},
+		{Key: "judge", Type: y.Int(y.Into(&c.Judge)).Min(1).Max(MaxConcurrency).Default(4), Doc: "Calls of a judge in flight."},
 	})
 }
 

@@ -190,5 +190,11 @@ func isCommit(s string) bool {
 // isZero reports whether a commit id stands for none.
 func isZero(s string) bool { return strings.Trim(s, "0") == "" }
 
-// branchOf returns the branch that a full ref names, and whether it names one.
-func branchOf(ref string) (string, bool) { return strings.CutPrefix(ref, "refs/heads/") }
+// branchOf returns the branch that a full ref names, or "" when it names none.
+func branchOf(ref string) string {
+	branch, ok := strings.CutPrefix(ref, "refs/heads/")
+	if !ok {
+		return ""
+	}
+	return branch
+}

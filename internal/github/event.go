@@ -130,8 +130,8 @@ func decode(b []byte, v any) error {
 }
 
 func (e *Event) check() error {
-	switch e.Name {
-	case EventPullRequest, EventPullRequestTarget:
+	switch {
+	case e.onPull():
 		pr := e.PullRequest
 		switch {
 		case pr == nil || pr.Number < 1:
@@ -141,19 +141,19 @@ func (e *Event) check() error {
 		case pr.Base.Repository == nil || pr.Base.Repository.ID < 1:
 			return fmt.Errorf("has a pull request without its base repository")
 		}
-	case EventMergeGroup:
+	case e.Name == EventMergeGroup:
 		g := e.MergeGroup
 		if g == nil || !isCommit(g.HeadSHA) || !isCommit(g.BaseSHA) {
 			return fmt.Errorf("has no merge group with its commits")
 		}
-		if _, ok := branchOf(g.BaseRef); !ok {
+		if branchOf(g.BaseRef) == "" {
 			return fmt.Errorf("has the base ref %q, want refs/heads/BRANCH", g.BaseRef)
 		}
-	case EventPush:
+	case e.Name == EventPush:
 		if !isCommit(e.Before) || e.Ref == "" {
 			return fmt.Errorf("has no ref with the commit before")
 		}
-	case EventWorkflowRun:
+	case e.Name == EventWorkflowRun:
 		if e.Run == nil || e.Run.ID < 1 || !isCommit(e.Run.HeadSHA) {
 			return fmt.Errorf("has no workflow run with its commit")
 		}
@@ -164,8 +164,12 @@ func (e *Event) check() error {
 // Proposes reports whether the event tests what someone proposes to merge:
 // policies, lock, suite and data set are then read at the base commit too.
 func (e *Event) Proposes() bool {
-	return e.Name == EventPullRequest || e.Name == EventPullRequestTarget || e.Name == EventMergeGroup
+	return e.onPull() || e.Name == EventMergeGroup
 }
+
+// onPull reports whether the event is one of a pull request's: of the request
+// itself, its target or its reviews. All but the target's test its merge commit.
+func (e *Event) onPull() bool { return strings.HasPrefix(e.Name, EventPullRequest) }
 
 // FromFork reports whether a pull request comes from another repository than
 // its base, or from one that was deleted.
@@ -176,16 +180,18 @@ func (e *Event) FromFork() bool {
 // FromDependabot reports whether Dependabot caused the event: its runs get a
 // read-only token and no secrets of Actions, as those of forks do.
 func (e *Event) FromDependabot(env *Environment) bool {
-	return env.Actor == "dependabot[bot]" || e.Sender.Login == "dependabot[bot]" && e.Name == EventPullRequest
+	return env.Actor == "dependabot[bot]" || e.Sender.Login == "dependabot[bot]" && e.onPull()
 }
 
 // ReadOnly says why the job's token cannot write, or "" when nothing speaks
 // against it.
 func (e *Event) ReadOnly(env *Environment) string {
 	switch {
-	case e.Name == EventPullRequest && e.FromFork():
+	case !e.onPull() || e.Name == EventPullRequestTarget:
+		return ""
+	case e.FromFork():
 		return "the pull request comes from a fork"
-	case e.Name == EventPullRequest && e.FromDependabot(env):
+	case e.FromDependabot(env):
 		return "Dependabot opened the pull request"
 	}
 	return ""
@@ -196,14 +202,12 @@ func (e *Event) ReadOnly(env *Environment) string {
 // the default branch of a schedule. It is "" for a tag and when unknown.
 func (e *Event) BaseBranch(env *Environment) string {
 	switch {
-	case e.PullRequest != nil && e.Proposes():
+	case e.onPull():
 		return e.PullRequest.Base.Ref
 	case e.MergeGroup != nil:
-		branch, _ := branchOf(e.MergeGroup.BaseRef)
-		return branch
+		return branchOf(e.MergeGroup.BaseRef)
 	case e.Name == EventWorkflowRun:
 		return ""
 	}
-	branch, _ := branchOf(env.Ref)
-	return branch
+	return branchOf(env.Ref)
 }

@@ -167,7 +167,7 @@ func (s *search) pinned(ctx context.Context) (*Baseline, error) {
 	}
 	b := &Baseline{Run: run, How: "pinned by the lock", ID: lock.RunID, URL: s.env.PageOfRun(lock.RunID), Artifact: lock.Artifact,
 		Commit: lock.Commit, Event: run.Manifest.CI.Event, At: lock.RecordedAt, Age: s.client.now().Sub(lock.RecordedAt)}
-	b.Branch, _ = branchOf(run.Manifest.CI.Ref)
+	b.Branch = branchOf(run.Manifest.CI.Ref)
 	if distance, ok, err := s.distance(ctx, lock.Commit, anchor); err == nil && ok {
 		b.Distance = &distance
 	}

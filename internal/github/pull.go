@@ -12,9 +12,11 @@ import (
 // and why there is none. It comes from the event and the API only, never from an
 // artifact.
 func (l *Lookup) PullRequest(ctx context.Context) (pr *PullRequest, why string, err error) {
-	switch e := l.event; e.Name {
-	case EventPullRequest, EventPullRequestTarget:
+	e := l.event
+	if e.onPull() {
 		return e.PullRequest, "", nil
+	}
+	switch e.Name {
 	case EventIssueComment:
 		if e.Issue == nil || e.Issue.PullRequest == nil || e.Issue.Number < 1 {
 			return nil, "the comment is not on a pull request", nil

@@ -116,14 +116,13 @@ func (l *Lookup) grouped(ctx context.Context) (numbers []int, why string, err er
 
 // queue returns the branches of the merge queue by their heads.
 func (l *Lookup) queue(ctx context.Context, baseRef string) (map[string]string, error) {
-	branch, _ := branchOf(baseRef)
 	var refs []struct {
 		Ref    string `json:"ref"`
 		Object struct {
 			SHA string `json:"sha"`
 		} `json:"object"`
 	}
-	path := l.client.repo("git", "matching-refs", "heads", "gh-readonly-queue") + "/" + escapeSegments(branch) + "/"
+	path := l.client.repo("git", "matching-refs", "heads", "gh-readonly-queue") + "/" + escapeSegments(branchOf(baseRef)) + "/"
 	if _, err := l.client.get(ctx, "list the merge queue", path, nil, &refs); err != nil {
 		return nil, err
 	}

@@ -293,7 +293,7 @@ func getPermission(c *call, a *answer) {
 	v := c.server.spec.example("repository-collaborator-permission-response-if-user-has-admin-permissions")
 	v["permission"], v["role_name"] = permission, permission
 	user := v["user"].(map[string]any)
-	user["login"], user["id"] = login, c.world.UserIDs[login]
+	user["login"], user["id"], user["role_name"] = login, c.world.UserIDs[login], permission
 	a.value = v
 }
 

@@ -92,7 +92,7 @@ func same(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// comparable reads a file of JSON values without run ids, times, latencies,
+// comparable reads a file of JSON values without run ids, times, latencies, costs,
 // attempts, digests of files and the service's port.
 func comparable(ts *testscript.TestScript, path string) []any {
 	text := regexp.MustCompile(`run_[0-9A-Z]{26}`).ReplaceAllString(ts.ReadFile(path), "RUN")
@@ -114,7 +114,7 @@ func withoutVariable(v any) any {
 	case map[string]any:
 		for key := range v {
 			switch key {
-			case "started_at", "finished_at", "latency_ms", "attempts", "files", "latency":
+			case "started_at", "finished_at", "latency_ms", "attempts", "files", "latency", "cost":
 				delete(v, key)
 			default:
 				v[key] = withoutVariable(v[key])

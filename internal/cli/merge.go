@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -73,12 +72,12 @@ func (e *Env) merge(names []string, c configFlags, f formatFlags) error {
 // mergeShards stores the run that the shards make together and decides it; p is
 // nil when nothing is decided.
 func (e *Env) mergeShards(st *store.Store, shards []*store.Run, p *policy.Policy) (*report.Document, error) {
-	if err := belongTogether(shards); err != nil {
+	merged, err := e.startMerge(st, shards)
+	if err != nil {
 		return nil, err
 	}
-	m := mergedManifest(shards)
-	m.ID = evidence.NewRunID(e.Now(), e.Rand)
-	m.Tool = tool()
+	defer merged.close()
+	m := merged.manifest
 	if p != nil {
 		if err := p.Check(m.Metrics, m.Slices); err != nil {
 			return nil, err
@@ -87,49 +86,60 @@ func (e *Env) mergeShards(st *store.Store, shards []*store.Run, p *policy.Policy
 			return nil, err
 		}
 		m.Policies = []evidence.PolicyRef{{Path: p.Path, Digest: evidence.Digest(p.Digest)}}
+		if m.Completeness == evidence.Complete {
+			m.Status = evidence.RunDecided
+		}
 	}
+	doc := decideDocument(m, merged.tally, p)
+	return doc, merged.seal(doc)
+}
+
+// startMerge takes the cases of all shards into one run, which seal is to end.
+func (e *Env) startMerge(st *store.Store, shards []*store.Run) (*finishedRun, error) {
+	if err := belongTogether(shards); err != nil {
+		return nil, err
+	}
+	m := mergedManifest(shards)
+	m.ID = evidence.NewRunID(e.Now(), e.Rand)
+	m.Tool = tool()
 	w, err := st.Create(m)
 	if err != nil {
 		return nil, err
 	}
-	defer w.Close()
-	t := newTally(m)
+	merged := &finishedRun{manifest: m, tally: newTally(m), writer: w}
+	if err := merged.fill(shards); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return merged, nil
+}
+
+// fill takes the shards' cases into the run and counts those that none brought.
+func (r *finishedRun) fill(shards []*store.Run) error {
+	m := r.manifest
 	for _, shard := range shards {
-		note, err := copyShard(w, t, m, shard)
+		note, err := copyShard(r.writer, r.tally, m, shard)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if note != "" {
 			m.Notes = append(m.Notes, note)
 		}
 	}
-	lost, err := countLost(w, t, m)
+	lost, err := countLost(r.writer, r.tally, m)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	m.Counts, m.Cache = t.counts, t.cache
+	m.Counts, m.Cache = r.tally.counts, r.tally.cache
 	if m.Counts.OK == 0 {
-		return nil, problem.Errorf("no case of the shards was answered, so there is nothing to decide")
+		return problem.Errorf("no case of the shards was answered, so there is nothing to decide")
 	}
 	m.Status, m.Completeness = evidence.RunExplored, evidence.Complete
-	if p != nil {
-		m.Status = evidence.RunDecided
-	}
 	if lost > 0 {
 		m.Status, m.Completeness = evidence.RunError, evidence.Partial
 		m.Stopped = fmt.Sprintf("%d cases of its shards are missing", lost)
 	}
-	doc := decideDocument(m, t, p)
-	if doc.Gate != nil {
-		m.Gate = doc.Gate.Action
-	}
-	if lost > 0 {
-		return doc, w.Abort(m)
-	}
-	if err := w.Finish(m); err != nil {
-		return nil, err
-	}
-	return doc, w.SaveDocument(func(out io.Writer) error { return report.JSON(out, doc) })
+	return nil
 }
 
 // belongTogether proves that the shards are parts of one run.

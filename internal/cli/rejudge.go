@@ -53,9 +53,13 @@ func judgedAgain(run *store.Run, specs []evidence.MetricSpec) (compare.Side, err
 	if err != nil {
 		return compare.Side{}, err
 	}
-	again := map[string][]evidence.Judgment{}
+	type fresh struct {
+		digest    evidence.Digest
+		judgments []evidence.Judgment
+	}
+	again := map[string]fresh{}
 	err = run.CaseLines(func(line evidence.CaseLine) error {
-		again[line.Case.ID] = set.Judge(&line.Case, &line.Execution)
+		again[line.Case.ID] = fresh{line.Case.Digest, set.Judge(&line.Case, &line.Execution)}
 		return nil
 	})
 	if err != nil {
@@ -78,14 +82,14 @@ func judgedAgain(run *store.Run, specs []evidence.MetricSpec) (compare.Side, err
 	}
 	outcomes := func(visit func(int, *evidence.Outcome) error) error {
 		return run.Outcomes(func(i int, o *evidence.Outcome) error {
-			fresh, ok := again[o.ID]
-			if !ok {
-				return fmt.Errorf("%s: case %s is in judgments.jsonl and not in cases.jsonl", run.Place(), o.ID)
+			now, ok := again[o.ID]
+			if !ok || now.digest != o.Digest {
+				return fmt.Errorf("%s: case %s stands otherwise in judgments.jsonl than in cases.jsonl, so they do not belong together", run.Place(), o.ID)
 			}
 			changed := *o
 			changed.Judgments = slices.Clone(o.Judgments)
 			for place, j := range replace {
-				changed.Judgments[place] = fresh[j]
+				changed.Judgments[place] = now.judgments[j]
 			}
 			return visit(i, &changed)
 		})

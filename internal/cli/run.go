@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -78,19 +79,49 @@ Finished cases are on disk at once: an interrupted run goes on with --resume.`,
 	return cmd
 }
 
+// finishedRun is a run all of whose cases are stored and counted, and that is
+// still to be decided.
+type finishedRun struct {
+	manifest *evidence.Manifest
+	tally    *tally
+	writer   *store.Writer
+}
+
+// seal stores what was decided. From now on the run is a finished one, or one
+// that stays partial.
+func (r *finishedRun) seal(doc *report.Document) error {
+	if doc.Gate != nil {
+		r.manifest.Gate = doc.Gate.Action
+	}
+	if r.manifest.Completeness != evidence.Complete {
+		return r.writer.Abort(r.manifest)
+	}
+	if err := r.writer.Finish(r.manifest); err != nil {
+		return err
+	}
+	return r.writer.SaveDocument(func(w io.Writer) error { return report.JSON(w, doc) })
+}
+
+// close lets go of the run's files.
+func (r *finishedRun) close() {
+	if r.writer != nil {
+		r.writer.Close()
+	}
+}
+
 // activeRun is a run on its way: everything that `run` holds together.
 type activeRun struct {
+	finishedRun
 	env      *Env
 	flags    runFlags
 	project  *project
 	store    *store.Store
 	resolved *suite.Resolved
 	redact   *redact.Redactor
-	manifest *evidence.Manifest
-	cases    caseList // of the run: the data set, or a part of it
-	writer   *store.Writer
+	cases    caseList     // of the run: the data set, or a part of it
 	cache    *store.Cache // nil unless answers are reused
-	tally    *tally
+	// transport makes the requests; nil is the system's own.
+	transport http.RoundTripper
 }
 
 func (e *Env) run(ctx context.Context, f runFlags) error {
@@ -156,13 +187,6 @@ func (x *activeRun) perform(ctx context.Context) error {
 	}
 	m.Counts, m.Cache, m.Notes = x.tally.counts, x.tally.cache, x.notes()
 	return nil
-}
-
-// close lets go of what perform holds.
-func (x *activeRun) close() {
-	if x.writer != nil {
-		x.writer.Close()
-	}
 }
 
 // caseList is what a run goes through.
@@ -378,7 +402,7 @@ func (x *activeRun) newSystem(concurrency int) (*httpsystem.System, error) {
 		URL: x.resolved.URL, Method: h.Method, Headers: x.resolved.Headers, Timeout: h.Timeout,
 		OutputPath: h.OutputPath, Artifacts: h.Artifacts, MaxBody: h.MaxBody,
 		Concurrency: concurrency, UserAgent: "oloproof/" + Version(), Redact: x.redact,
-		Now: x.env.Now, Sleep: sleep, Random: rand.Float64,
+		Now: x.env.Now, Sleep: sleep, Random: rand.Float64, Transport: x.transport,
 	})
 }
 
@@ -528,17 +552,6 @@ func (x *activeRun) markNotRun() error {
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return strings.TrimPrefix(line, "Configuration error: ")
-}
-
-// seal stores what was decided: from now on the run is a finished one.
-func (x *activeRun) seal(doc *report.Document) error {
-	if doc.Gate != nil {
-		x.manifest.Gate = doc.Gate.Action
-	}
-	if err := x.writer.Finish(x.manifest); err != nil {
-		return err
-	}
-	return x.writer.SaveDocument(func(w io.Writer) error { return report.JSON(w, doc) })
 }
 
 func (x *activeRun) show(doc *report.Document) error {

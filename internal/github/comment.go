@@ -51,7 +51,7 @@ type Conversations interface {
 
 // CommentPlan says whether and where to comment.
 type CommentPlan struct {
-	Mode     CommentMode
+	Mode     CommentMode   // "" is CommentNever
 	Pull     int           // number of the pull request; 0: there is none
 	Head     string        // its commit that the run is about
 	ReadOnly string        // why the token cannot write, when that is known
@@ -177,9 +177,13 @@ func (p *Publication) newComment() *comment {
 
 // post brings the pull request's comment up to date. Its error is trouble with
 // the API, after which the comment is as it was.
+//
+// GitHub has no conditional writes: between the look at the comments and an edit
+// a newer run may write, and is then overwritten. The check of the pull request's
+// head leaves that to runs of the same commit within the time of one request.
 func (c *comment) post(ctx context.Context) (CommentResult, error) {
 	switch {
-	case c.plan.Mode == CommentNever:
+	case c.plan.Mode == CommentNever || c.plan.Mode == "":
 		return CommentResult{State: CommentOff, Reason: "comment is never"}, nil
 	case c.plan.Pull == 0:
 		return CommentResult{State: CommentOff, Reason: "there is no pull request"}, nil

@@ -41,7 +41,19 @@ func TestFilesBelongToTheWorkspacesOwner(t *testing.T) {
 	if err := o.write("run.json", func(w io.Writer) error { _, err := io.WriteString(w, "{}"); return err }); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"a", "a/out", "a/out/run.json"} {
+	put(t, filepath.Join(dir, ".oloproof/runs/run_1/run.json"), "{}")
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, ".oloproof/link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".oloproof", "nothing"} {
+		if err := w.Give(name); err != nil {
+			t.Error(err)
+		}
+	}
+	if info, _ := os.Stat("/etc/passwd"); info.Sys().(*syscall.Stat_t).Uid == uid {
+		t.Error("a link was followed")
+	}
+	for _, name := range []string{"a", "a/out", "a/out/run.json", ".oloproof", ".oloproof/runs/run_1/run.json", ".oloproof/link"} {
 		info, err := os.Lstat(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package github
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +46,7 @@ type Publication struct {
 	Reports   []Rendering
 
 	// Where it is shown.
-	Log         *Log
+	Log         *Log   // nil: nowhere
 	SummaryPath string // GITHUB_STEP_SUMMARY; empty: no summary
 	OutputPath  string // GITHUB_OUTPUT; empty: no outputs
 	Comment     CommentPlan
@@ -53,7 +54,7 @@ type Publication struct {
 	RunID       int64  // GitHub's id of this workflow run
 	Attempt     int
 	RunURL      string    // its page
-	Random      io.Reader // for delimiters
+	Random      io.Reader // for delimiters; nil: the system's
 	// Notices are degradations met before: each becomes one annotation.
 	Notices []Annotation
 }
@@ -85,6 +86,12 @@ type Published struct {
 // last the line of the gate. Nothing that goes wrong here changes the exit code:
 // each trouble is one notice. A context that has ended stops the comment only.
 func Publish(ctx context.Context, p Publication) Published {
+	if p.Log == nil {
+		p.Log = NewLog(io.Discard, false)
+	}
+	if p.Random == nil {
+		p.Random = rand.Reader
+	}
 	w := publisher{Publication: &p}
 	w.done.Outputs = Outputs{ExitCode: p.ExitCode, ArtifactName: ArtifactName(p.Name, p.Ref, p.Part.String()), PolicySource: p.PolicySource}
 	if p.Document != nil {

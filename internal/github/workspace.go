@@ -200,6 +200,26 @@ func (o owner) give(root *os.Root, name string) error {
 	return root.Lchown(name, o.uid, o.gid)
 }
 
+// Give makes a file or directory of the workspace, with all below it, belong to
+// the workspace's owner, when we are root and the owner is not: what is left
+// behind, such as the store of runs, would stop the next job's clean-up on a
+// runner that is kept. A path that does not exist is none to give.
+func (w *Workspace) Give(rel string) error {
+	if !w.owner.change {
+		return nil
+	}
+	err := fs.WalkDir(w.root.FS(), rel, func(name string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return w.owner.give(w.root, name)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 func (o *outputDir) close() error { return o.root.Close() }
 
 // write writes a file under a temporary name and renames it.

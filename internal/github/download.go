@@ -14,8 +14,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/oloproof/oloproof-go/internal/netguard"
 )
 
 const (
@@ -224,58 +225,29 @@ func (c *Client) checkAddress(u *url.URL, own classes) error {
 	case u.User != nil || u.Hostname() == "":
 		return refusal("its bytes lie at an address with a user or without a host")
 	}
+	host, err := netguard.ParseHost(u.Hostname())
+	if err != nil {
+		return refusal("its bytes lie at an address whose " + err.Error())
+	}
 	// Behind a proxy no address is dialled, so the host's own text is looked at too.
-	if ip, ok := literal(u.Hostname()); ok {
-		return own.check(ip)
+	if k := host.Class(); k != 0 {
+		return own.allow(k, host.Name)
 	}
 	return nil
 }
 
-// literal returns the address that a host names without a look-up.
-func literal(host string) (netip.Addr, bool) {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return netip.AddrFrom4([4]byte{127, 0, 0, 1}), true
-	}
-	ip, err := netip.ParseAddr(host)
-	return ip, err == nil
-}
-
-// class is where an address leads.
-type class int
-
-const (
-	public class = iota + 1
-	loopback
-	private
-	linkLocal
-	special // unspecified, multicast
-)
-
-var sharedSpace = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598
-
-func classOf(ip netip.Addr) class {
-	switch ip = ip.Unmap(); {
-	case ip.IsLoopback():
-		return loopback
-	case ip.IsLinkLocalUnicast():
-		return linkLocal
-	case ip.IsUnspecified() || ip.IsMulticast() || !ip.IsValid():
-		return special
-	case ip.IsPrivate() || sharedSpace.Contains(ip):
-		return private
-	}
-	return public
-}
-
 // classes are those of the API's own addresses: a server in a private network
 // keeps its artifacts there too.
-type classes map[class]bool
+type classes map[netguard.Class]bool
 
 func (c *Client) ownClasses(ctx context.Context) classes {
-	own := classes{public: true}
-	if ip, ok := literal(c.base.Hostname()); ok {
-		own[classOf(ip)] = true
+	own := classes{netguard.Public: true}
+	host, err := netguard.ParseHost(c.base.Hostname())
+	if err != nil {
+		return own
+	}
+	if k := host.Class(); k != 0 {
+		own[k] = true
 		return own
 	}
 	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", c.base.Hostname())
@@ -283,28 +255,23 @@ func (c *Client) ownClasses(ctx context.Context) classes {
 		return own // behind a proxy names need not resolve
 	}
 	for _, ip := range ips {
-		own[classOf(ip)] = true
+		own[netguard.ClassOf(ip)] = true
 	}
 	return own
 }
 
-func (own classes) check(ip netip.Addr) error {
-	if k := classOf(ip); k == special || !own[k] {
-		return refusal(fmt.Sprintf("its bytes lie at the address %s inside a network, which GitHub's API is not", ip))
+func (own classes) check(ip netip.Addr) error { return own.allow(netguard.ClassOf(ip), ip.String()) }
+
+func (own classes) allow(k netguard.Class, at string) error {
+	if k == netguard.Forbidden || !own[k] {
+		return refusal(fmt.Sprintf("its bytes lie at the address %s inside a network, which GitHub's API is not", at))
 	}
 	return nil
 }
 
-// dial connects to addresses of allowed classes only. It looks at the address
-// that is dialled, so a name cannot change its mind in between.
+// dial connects to addresses of allowed classes only.
 func (own classes) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	d := net.Dialer{Timeout: blobConnect, Control: func(_, address string, _ syscall.RawConn) error {
-		at, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return refusal("its bytes lie at an address that is none")
-		}
-		return own.check(at.Addr())
-	}}
+	d := net.Dialer{Timeout: blobConnect, Control: netguard.Control(own.check)}
 	return d.DialContext(ctx, network, address)
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/oloproof/oloproof-go/internal/github/githubtest"
+	"github.com/oloproof/oloproof-go/internal/netguard"
 )
 
 // downloadable is a job with artifact 5, 3 bytes long.
@@ -132,20 +133,11 @@ func TestDownloadAgain(t *testing.T) {
 
 // TestClasses: where downloads may come from.
 func TestClasses(t *testing.T) {
-	for text, want := range map[string]class{
-		"127.0.0.1": loopback, "::1": loopback, "::ffff:127.0.0.1": loopback, "10.1.2.3": private, "192.168.0.1": private, "172.16.0.1": private,
-		"fd00::1": private, "100.100.0.1": private, "169.254.169.254": linkLocal, "fe80::1": linkLocal, "0.0.0.0": special, "::": special,
-		"224.0.0.1": special, "ff02::1": special, "20.60.1.1": public, "2603:1030::1": public,
-	} {
-		if got := classOf(netip.MustParseAddr(text)); got != want {
-			t.Errorf("classOf(%s) = %d, want %d", text, got, want)
-		}
-	}
-	dotcom := classes{public: true}
+	dotcom := classes{netguard.Public: true}
 	if err := dotcom.check(netip.MustParseAddr("127.0.0.1")); err == nil {
 		t.Error("github.com may lead to this machine")
 	}
-	server := classes{public: true, private: true}
+	server := classes{netguard.Public: true, netguard.Private: true}
 	if err := server.check(netip.MustParseAddr("10.0.0.1")); err != nil {
 		t.Errorf("a server in a private network keeps its artifacts there: %v", err)
 	}
@@ -163,10 +155,10 @@ func TestDialledAddress(t *testing.T) {
 	defer listener.Close()
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	var refused refusal
-	if c, err := (classes{public: true}).dial(t.Context(), "tcp", net.JoinHostPort("localhost", port)); !errors.As(err, &refused) {
+	if c, err := (classes{netguard.Public: true}).dial(t.Context(), "tcp", net.JoinHostPort("localhost", port)); !errors.As(err, &refused) {
 		t.Errorf("dialled %v, %v", c, err)
 	}
-	c, err := (classes{loopback: true}).dial(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", port))
+	c, err := (classes{netguard.Loopback: true}).dial(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", port))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,16 +169,18 @@ func TestDialledAddress(t *testing.T) {
 func TestHTTPSOnly(t *testing.T) {
 	b := newBench(t, map[string]string{"GITHUB_API_URL": "https://api.github.com"})
 	u := &url.URL{Scheme: "http", Host: "20.60.1.1", Path: "/x"}
-	if err := b.client.checkAddress(u, classes{public: true}); err == nil {
+	if err := b.client.checkAddress(u, classes{netguard.Public: true}); err == nil {
 		t.Error("http is taken although the API is https")
 	}
 	u.Scheme = "https"
-	if err := b.client.checkAddress(u, classes{public: true}); err != nil {
+	if err := b.client.checkAddress(u, classes{netguard.Public: true}); err != nil {
 		t.Error(err)
 	}
-	u.Host = "LOCALHOST."
-	if err := b.client.checkAddress(u, classes{public: true}); err == nil {
-		t.Error("localhost is taken behind a proxy")
+	for _, host := range []string{"LOCALHOST.", "2130706433", "0x7f.1", "[64:ff9b::a9fe:a9fe]", "168.63.129.16"} {
+		u.Host = host
+		if err := b.client.checkAddress(u, classes{netguard.Public: true}); err == nil {
+			t.Errorf("%s is taken behind a proxy", host)
+		}
 	}
 }
 

@@ -63,6 +63,7 @@ var exceptions = map[string]string{}
 // may lists, for a package, all that it may import of this module.
 var may = map[string][]string{
 	"internal/problem":  {},
+	"internal/netguard": {},
 	"internal/relax":    {},
 	"internal/stats":    {},
 	"internal/evidence": {"internal/problem"},

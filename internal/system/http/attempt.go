@@ -318,9 +318,10 @@ func mayBeJSON(kind string) bool {
 	return strings.HasSuffix(kind, "+json")
 }
 
-// newTransport returns a transport that keeps one connection open for each of
-// the calls that there are at one time.
-func newTransport(concurrency int) *http.Transport {
+// NewTransport returns the transport of a system without one: proxies from the
+// environment, HTTP/2 over TLS, and a connection kept open for each of the calls
+// that there are at one time, at least 1.
+func NewTransport(concurrency int) *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,

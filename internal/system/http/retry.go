@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/oloproof/oloproof-go/internal/netguard"
 )
 
 const (
@@ -85,11 +87,13 @@ func isTransient(status int) bool {
 }
 
 // isPermanent reports whether a connection failed in a way that another attempt
-// cannot mend: a certificate that is not trusted, or no TLS where it was asked for.
+// cannot mend: a host that may not be called, a certificate that is not trusted,
+// or no TLS where it was asked for.
 func isPermanent(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var plain tls.RecordHeaderError
-	return errors.As(err, &certificate) || errors.As(err, &plain) ||
+	var refused *netguard.Refusal
+	return errors.As(err, &certificate) || errors.As(err, &plain) || errors.As(err, &refused) ||
 		strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") // has no type of its own
 }
 

@@ -43,8 +43,8 @@ type Config struct {
 	Sleep  func(ctx context.Context, d time.Duration) error // waits; ends early with the context's error
 	Random func() float64                                   // uniform in [0,1); safe for concurrent use
 
-	// Transport makes the requests. Nil is one of our own: proxies from the
-	// environment, keep-alive, HTTP/2 over TLS.
+	// Transport makes the requests. Nil is that of [NewTransport]. Another one's
+	// connections are its owner's to close.
 	Transport http.RoundTripper
 }
 
@@ -84,7 +84,7 @@ func New(cfg Config) (*System, error) {
 	}
 	base := cfg.Transport
 	if base == nil {
-		own := newTransport(cfg.Concurrency)
+		own := NewTransport(cfg.Concurrency)
 		base, s.close = own, own.CloseIdleConnections
 	}
 	s.client = s.newClient(base)

@@ -415,7 +415,10 @@ func TestTLS(t *testing.T) {
 	})
 	t.Run("HTTP/2", func(t *testing.T) {
 		cfg := config(server.URL)
-		cfg.Transport = httpsystem.NewTransport(4, &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs})
+		transport := httpsystem.NewTransport(4)
+		transport.TLSClientConfig = &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+		t.Cleanup(transport.CloseIdleConnections)
+		cfg.Transport = transport
 		e, err := newSystem(t, cfg).Execute(t.Context(), aCase(`{}`))
 		if err != nil {
 			t.Fatal(err)

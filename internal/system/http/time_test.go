@@ -60,7 +60,7 @@ func inBubble(t *testing.T, handler http.HandlerFunc, f func(t *testing.T, s *ht
 		network := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 		server := &http.Server{Handler: handler, ErrorLog: discard()}
 		go func() { _ = server.Serve(network) }()
-		transport := httpsystem.NewTransport(8, nil)
+		transport := httpsystem.NewTransport(8)
 		transport.DialContext = network.dial
 		transport.Proxy = nil
 		cfg := config("http://service.example/answer")
@@ -87,7 +87,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // firewall. That is a dead endpoint, not a slow one.
 func TestHostThatDropsPackets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport := httpsystem.NewTransport(8, nil)
+		transport := httpsystem.NewTransport(8)
 		transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
 			time.Sleep(time.Minute) // of the bubble; a transport goes on dialling when its caller has left
 			return nil, errors.New("dropped")

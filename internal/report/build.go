@@ -255,7 +255,7 @@ func meaning(p *policy.Policy, r decide.Result) string {
 		return "Blocked because " + strings.Join(blockers(p, r), "; ") + "."
 	case decide.Warn:
 		return "Allowed with a warning because " + strings.Join(stateClauses(r, func(d decide.Decision) bool {
-			return slices.Contains(p.WarnOn, d.State)
+			return slices.Contains(p.WarnOn, d.State) || blocks(p, d) || d.Released
 		}), "; ") + "."
 	}
 	if len(r.Decisions) == 0 {
@@ -277,7 +277,7 @@ func meaning(p *policy.Policy, r decide.Result) string {
 
 // blockers names everything that blocks, once.
 func blockers(p *policy.Policy, r decide.Result) []string {
-	clauses := stateClauses(r, func(d decide.Decision) bool { return slices.Contains(p.BlockOn, d.State) })
+	clauses := stateClauses(r, func(d decide.Decision) bool { return blocks(p, d) })
 	var unmeasured []string
 	for _, d := range r.Decisions {
 		if d.MissingEvidence && !slices.Contains(p.BlockOn, d.State) {
@@ -291,7 +291,16 @@ func blockers(p *policy.Policy, r decide.Result) []string {
 	if slices.Contains(r.Gate.Reasons, decide.GatePartialRun) {
 		clauses = append(clauses, "not every case ran")
 	}
+	if slices.Contains(r.Gate.Reasons, decide.GatePolicyMoved) {
+		clauses = append(clauses, "the base branch has a gate of this name and its policy is not where it was: add it at the new place, merge, then remove the old one")
+	}
 	return clauses
+}
+
+// blocks reports whether a decision blocks by its state, or by the one that it
+// would have with the suite as it was.
+func blocks(p *policy.Policy, d decide.Decision) bool {
+	return !d.Released && (slices.Contains(p.BlockOn, d.State) || d.Otherwise != "" && slices.Contains(p.BlockOn, d.Otherwise))
 }
 
 // stateClauses names the rules of each state that holds, worst state first.

@@ -23,7 +23,7 @@ const (
 // them, the cases whose verdict flipped, the differences, slices, where the two
 // runs come from, and the gate again with the next command.
 func CompareText(w io.Writer, d *Document, opt TextOptions) error {
-	t := &text{printer: newPrinter(w, opt.Width, opt.Color), doc: d, opt: opt}
+	t := &text{printer: newPrinter(w, opt.Width, opt.Color), doc: d, opt: opt, headed: true}
 	for i := range d.Comparisons {
 		t.line(0, d.Comparisons[i].header(), bold)
 	}
@@ -333,7 +333,10 @@ func shellWord(s string) string {
 // differences prints one line for each metric, and the slices when asked.
 func (t *text) differences(c *Comparison) {
 	t.blank()
-	if len(t.doc.Comparisons) > 1 {
+	switch {
+	case !t.headed:
+		t.line(0, c.header(), bold)
+	case len(t.doc.Comparisons) > 1:
 		t.line(0, "Differences"+t.ofComparison(c), bold)
 	}
 	for i := range c.Differences {

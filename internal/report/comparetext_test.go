@@ -3,8 +3,11 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func renderCompare(t fataler, d *Document, opt TextOptions) string {
@@ -50,4 +53,22 @@ func TestCompareTextGoldens(t *testing.T) {
 	}
 	golden(t, "text_everything_100.txt", render(t, Build(everythingInput()), TextOptions{Width: 100}))
 	golden(t, "text_without_baseline_0.txt", render(t, Build(inputs()["without a baseline"]), TextOptions{}))
+}
+
+// The ends of an axis are round numbers around all that is drawn.
+func TestAxisEnds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lower := rapid.Float64Range(-1, 1).Draw(t, "lower")
+		upper := rapid.Float64Range(lower, 1).Draw(t, "upper")
+		x := differenceOf(ptr(difference("m", 0, 0, 10, 0, lower, upper)))
+		end := differenceEnd(&x, bar{lower: &lower, upper: &upper})
+		if end < max(math.Abs(lower), math.Abs(upper)) || end > 1 {
+			t.Errorf("[%v, %v] on an axis to %v", lower, upper, end)
+		}
+		label := differenceAxis(&x, bar{from: -end, to: end}).right
+		digits := strings.TrimLeft(strings.NewReplacer("+", "", " points", "", ".", "").Replace(label), "0")
+		if digits = strings.TrimRight(digits, "0"); len(digits) > 2 && end < 1 {
+			t.Errorf("the axis of [%v, %v] ends at %s", lower, upper, label)
+		}
+	})
 }

@@ -48,11 +48,13 @@ func glossary() []glossaryGroup {
 		{"Why a gate blocks by itself", []definition{
 			{decide.GateMissingEvidence, "A rule's metric observed no case, or more cases are missing than the rule allows. A gate must not open for want of evidence, so this blocks whatever the policy says."},
 			{decide.GatePartialRun, "Not every case ran."},
+			{decide.GatePolicyMoved, "The base branch has a gate of this name, and at the base commit its policy lies neither where it is looked for now nor where it lay before. A policy is moved in two steps: add it at the new place, merge, then remove the old one."},
 			{"policy_moved", "The base branch has a gate of this name, but no policy lies where it is named now, nor where it was named then."},
 		}},
 		{"Why a case does not count", []definition{
 			{evidence.ReasonNoExpected, "Excluded: the case declares nothing that the evaluator could compare with."},
 			{evidence.ReasonNoRelevanceLabels, "Excluded: the case does not say which passages answer its question."},
+			{evidence.ReasonNotApplicable, "Excluded: the metric does not apply to this case; the case itself says why."},
 			{evidence.ReasonExecutionError, "Missing: the system gave no answer."},
 			{evidence.ReasonNotRun, "Missing: the run stopped before this case finished."},
 			{evidence.ReasonMissingField, "Missing: the answer has nothing at the field that the evaluator reads."},

@@ -35,12 +35,12 @@ type HTMLOptions struct {
 	Content CaseLines
 	// History are runs for the trend, the newest first; fewer than two draw none.
 	History []TrendEntry
-	// Limit is the most bytes that lists of cases and content may take; 0: 4 MB.
+	// Limit is the most bytes that lists of cases and content may take; 0: 4.5 MB.
 	Limit int
 }
 
 // defaultLimit keeps a whole report below 5 MB.
-const defaultLimit = 4_000_000
+const defaultLimit = 4_500_000
 
 // HTML writes a document as one page that needs nothing else: no network, no
 // script to read it, light and dark, for the screen and for paper.
@@ -326,7 +326,7 @@ func (p *page) flipRows(run string, cases []flippedCase, tone, verdict string, r
 	for _, x := range cases {
 		command, option, _ := strings.Cut(inspectCase(run, x.id), " --")
 		f := pageFlip{Clean(x.id), tone, verdict, strings.Join(cleanAll(x.criteria), ", "), Clean(command), Clean("--" + option)}
-		if !p.take(170 + len(f.Case) + len(f.Criteria) + len(f.Command) + len(f.Option)) {
+		if !p.take(205 + len(f.Case) + len(f.Criteria) + len(f.Command) + len(f.Option)) {
 			break
 		}
 		rows = append(rows, f)
@@ -430,15 +430,20 @@ func differenceFigure(x *Difference, name, interval string, shown []*float64, la
 		pl.Marks = []plotMark{{At: "50%"}}
 		pl.Label = f.Estimate + ", interval " + interval
 		if labelled {
-			pl.Ticks = ends(ticks)
+			pl.Ticks = endTicks(ticks)
 		}
 		f.Plot = &pl
 	}
 	return f
 }
 
-// ends are the first and the last of some ticks.
-func ends(ticks []plotMark) []plotMark { return []plotMark{ticks[0], ticks[len(ticks)-1]} }
+// threeTicks are the first, the middle and the last of some ticks.
+func threeTicks(ticks []plotMark) []plotMark {
+	return []plotMark{ticks[0], ticks[len(ticks)/2], ticks[len(ticks)-1]}
+}
+
+// endTicks are the first and the last of some ticks.
+func endTicks(ticks []plotMark) []plotMark { return []plotMark{ticks[0], ticks[len(ticks)-1]} }
 
 func (p *page) compareNotes(c *Comparison) []definition {
 	var notes []definition
@@ -466,7 +471,7 @@ func (p *page) metrics() {
 		row := pageFigure{Name: Clean(m.ID), Estimate: Clean(m.Display.Estimate), Interval: Clean(m.Display.Interval), Cases: Clean(m.Display.Denominator), Left: leftOut(m.Exclusions, m.Missing)}
 		if m.Interval != nil {
 			pl := r.draw(m.Estimate, m.Interval)
-			pl.Label, pl.Ticks = row.Estimate+", interval "+row.Interval, ends(ticks)
+			pl.Label, pl.Ticks = row.Estimate+", interval "+row.Interval, endTicks(ticks)
 			row.Plot = &pl
 		}
 		f.Rows = append(f.Rows, row)
@@ -500,7 +505,7 @@ func (p *page) slices() {
 			}
 		}
 		r, ticks := metricRuler(m.Kind, m.Range, m.Unit, all...)
-		forest.Ticks = ticks
+		forest.Ticks = threeTicks(ticks)
 		for _, s := range shown {
 			if s.Metric == m.ID {
 				forest.Rows = append(forest.Rows, p.sliceFigure(&s, &m, r))
@@ -571,7 +576,8 @@ func (p *page) sliceForests(i int) *pageFigures {
 			forest.Rows = append(forest.Rows, differenceFigure(&s.Difference, Clean(s.Name+"="+s.Value), interval, all, false))
 		}
 		if len(all) > 0 {
-			_, forest.Ticks = differenceRuler(&x, all...)
+			_, ticks := differenceRuler(&x, all...)
+			forest.Ticks = threeTicks(ticks)
 		}
 		if len(forest.Rows) > 0 {
 			f.Forests = append(f.Forests, forest)
@@ -827,7 +833,7 @@ func (p *page) cases(opt HTMLOptions) error {
 	at := make(map[string]int, len(failing))
 	for i := range failing {
 		row := pageCase{ID: Clean(failing[i].ID), Words: Clean(failing[i].words())}
-		if !p.take(90 + len(row.ID) + len(row.Words)) {
+		if !p.take(95 + len(row.ID) + len(row.Words)) {
 			break
 		}
 		at[failing[i].ID] = len(out.Rows)

@@ -53,8 +53,9 @@ func Text(w io.Writer, d *Document, opt TextOptions) error {
 // text is one rendering of a document.
 type text struct {
 	*printer
-	doc *Document
-	opt TextOptions
+	doc    *Document
+	opt    TextOptions
+	headed bool // the comparisons are named at the top
 }
 
 func (t *text) head() {
@@ -230,8 +231,12 @@ func axisEnd(values ...*float64) float64 {
 	if largest == 0 {
 		return 1
 	}
-	step := math.Pow(10, math.Floor(math.Log10(largest)))
-	if end := math.Ceil(1.1*largest/step) * step; isFinite(end) && end > largest {
+	exponent := math.Floor(math.Log10(largest))
+	end := math.Ceil(1.1*largest/math.Pow(10, exponent)) * math.Pow(10, exponent)
+	if exponent < 0 { // divided, 3 tenths are 0.3
+		end = math.Ceil(1.1*largest*math.Pow(10, -exponent)) / math.Pow(10, -exponent)
+	}
+	if isFinite(end) && end > largest {
 		return end
 	}
 	return largest

@@ -21,7 +21,7 @@ for (const table of document.querySelectorAll("table[data-sort]")) {
     });
   });
   const tools = document.querySelector('[data-for="' + table.id + '"]');
-  if (!tools) continue;
+  if (!tools || rows.length < 6) continue;
   const text = tools.querySelector("input");
   const select = tools.querySelector("select");
   const said = tools.querySelector("output");

@@ -271,6 +271,11 @@ func TestOtherWays(t *testing.T) {
 			t.Errorf("%s is called", address)
 		}
 	}
+	// Who takes the dialling alone has the rules too.
+	_, err := transport.DialContext(t.Context(), "tcp", "other.example:80")
+	checkRefusal(t, err, "other.example may not be called")
+	_, err = transport.DialContext(t.Context(), "tcp", "0x7f.1:80")
+	checkRefusal(t, err, "is a number")
 	if transport.MaxIdleConnsPerHost != 7 || !transport.ForceAttemptHTTP2 {
 		t.Error("the settings of the base are lost")
 	}

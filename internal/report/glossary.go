@@ -48,7 +48,6 @@ func glossary() []glossaryGroup {
 		{"Why a gate blocks by itself", []definition{
 			{decide.GateMissingEvidence, "A rule's metric observed no case, or more cases are missing than the rule allows. A gate must not open for want of evidence, so this blocks whatever the policy says."},
 			{decide.GatePartialRun, "Not every case ran."},
-			{decide.GatePolicyMoved, "The base branch has a gate of this name, and at the base commit its policy lies neither where it is looked for now nor where it lay before. A policy is moved in two steps: add it at the new place, merge, then remove the old one."},
 			{"policy_moved", "The base branch has a gate of this name, but no policy lies where it is named now, nor where it was named then."},
 		}},
 		{"Why a case does not count", []definition{

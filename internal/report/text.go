@@ -232,11 +232,10 @@ func axisEnd(values ...*float64) float64 {
 		return 1
 	}
 	exponent := math.Floor(math.Log10(largest))
-	end := math.Ceil(1.1*largest/math.Pow(10, exponent)) * math.Pow(10, exponent)
-	if exponent < 0 { // divided, 3 tenths are 0.3
-		end = math.Ceil(1.1*largest*math.Pow(10, -exponent)) / math.Pow(10, -exponent)
-	}
-	if isFinite(end) && end > largest {
+	digits := math.Ceil(1.1 * largest / math.Pow(10, exponent))
+	// Read as a decimal, so that three tenths are 0.3 and not a hair more.
+	end, err := strconv.ParseFloat(fmt.Sprintf("%.0fe%.0f", digits, exponent), 64)
+	if err == nil && isFinite(end) && end > largest {
 		return end
 	}
 	return largest

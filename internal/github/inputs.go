@@ -21,7 +21,7 @@ type Inputs struct {
 	ComparePolicy    string        // compare-policy; empty: the suite's
 	URL              string        // url; empty: the suite's
 	Name             string        // name; empty: the config's path
-	Baseline         BaselineInput // baseline
+	Baseline         Choice        // baseline
 	BaselineLock     string        // baseline-lock; empty: none
 	BaselineMaxAge   time.Duration // baseline-max-age; 0: no bound
 	Token            string        // github-token; a secret
@@ -66,24 +66,6 @@ const (
 	ReportJSON  = "json"
 )
 
-// BaselineInput is the input baseline: Mode, and what it names.
-type BaselineInput struct {
-	Mode BaselineMode
-	Run  int64  // BaselineRun: GitHub's id of a workflow run
-	Path string // BaselinePath: a bundle or its zip
-}
-
-// BaselineMode says where the baseline comes from.
-type BaselineMode string
-
-// The modes of the baseline.
-const (
-	BaselineAuto BaselineMode = "auto" // looked for by the trust rules
-	BaselineNone BaselineMode = "none" // none: comparison rules are no_baseline
-	BaselineRun  BaselineMode = "run"  // a workflow run, under the same trust rules
-	BaselinePath BaselineMode = "path" // files at hand
-)
-
 // Defaults of the inputs.
 const (
 	DefaultConfig    = "oloproof.yaml"
@@ -107,7 +89,7 @@ func ReadInputs(getenv func(string) string) (*Inputs, error) {
 		ComparePolicy:    r.text("compare-policy", ""),
 		URL:              r.text("url", ""),
 		Name:             r.text("name", ""),
-		Baseline:         baselineInput(r.text("baseline", string(BaselineAuto))),
+		Baseline:         r.choiceOfBaseline(),
 		BaselineLock:     r.text("baseline-lock", ""),
 		BaselineMaxAge:   r.age("baseline-max-age", DefaultMaxAge),
 		Token:            r.text("github-token", ""),
@@ -139,21 +121,10 @@ func ReadInputs(getenv func(string) string) (*Inputs, error) {
 // CheckEvent refuses what must not decide over a proposed change: files that
 // the change itself may have brought as its baseline.
 func (in *Inputs) CheckEvent(event *Event) error {
-	if event.Proposes() && in.Baseline.Mode == BaselinePath {
+	if event.Proposes() && in.Baseline.Path != "" {
 		return problem.Errorf("input baseline: a path is not allowed for the event %s, whose files the change itself may have written: want auto, none, or the id of a workflow run", event.Name)
 	}
 	return nil
-}
-
-// baselineInput tells the id of a run from a path.
-func baselineInput(s string) BaselineInput {
-	if s == string(BaselineAuto) || s == string(BaselineNone) {
-		return BaselineInput{Mode: BaselineMode(s)}
-	}
-	if id, err := strconv.ParseInt(s, 10, 64); err == nil && id > 0 {
-		return BaselineInput{Mode: BaselineRun, Run: id}
-	}
-	return BaselineInput{Mode: BaselinePath, Path: s}
 }
 
 // InputVariable returns the name of the environment variable of an input, as
@@ -200,6 +171,14 @@ func (r *inputReader) checkChoice(name, value string, allowed []string) {
 		hint = ", did you mean " + near + "?"
 	}
 	r.fail(name, "is %q%s (allowed: %s)", value, hint, strings.Join(allowed, ", "))
+}
+
+func (r *inputReader) choiceOfBaseline() Choice {
+	c, err := ParseChoice(r.text("baseline", ""))
+	if err != nil {
+		r.fail("baseline", "is %q, want auto, none, the id of a workflow run, or a path", r.text("baseline", ""))
+	}
+	return c
 }
 
 // choices reads a list of allowed words; all of them when there is none.

@@ -14,7 +14,7 @@ func inputsOf(values map[string]string) (*Inputs, error) {
 
 func defaults() *Inputs {
 	return &Inputs{
-		Command: CommandGate, Config: "oloproof.yaml", Baseline: BaselineInput{Mode: BaselineAuto}, BaselineMaxAge: 90 * 24 * time.Hour,
+		Command: CommandGate, Config: "oloproof.yaml", BaselineMaxAge: 90 * 24 * time.Hour,
 		Comment: CommentAlways, Summary: true, OutputDir: "oloproof-out", WorkingDirectory: ".", Reports: []string{"html", "junit", "json"},
 	}
 }
@@ -43,7 +43,7 @@ func TestInputs(t *testing.T) {
 	}
 	want := &Inputs{
 		Command: CommandMerge, From: []string{"a dir", "b", "c"}, Config: "rag/oloproof.yaml", Policy: "release.yaml", ComparePolicy: "compare.yaml",
-		URL: "https://x", Name: "rag", Baseline: BaselineInput{Mode: BaselineRun, Run: 123456}, BaselineLock: "lock.json", BaselineMaxAge: 14 * 24 * time.Hour,
+		URL: "https://x", Name: "rag", Baseline: Choice{ID: 123456}, BaselineLock: "lock.json", BaselineMaxAge: 14 * 24 * time.Hour,
 		Token: "t", Comment: CommentOnChange, OutputDir: "out", WorkingDirectory: "sub", IncludeContent: true, Concurrency: 8,
 		AllowedHosts: []string{"a.example", "b.example"}, EnvAllow: []string{"RAG_TOKEN", "OTHER"}, AllowExec: true, Reports: []string{"junit"},
 	}
@@ -51,7 +51,7 @@ func TestInputs(t *testing.T) {
 		t.Error(diff)
 	}
 	shard, err := inputsOf(map[string]string{"INPUT_SHARD": "3/8", "INPUT_BASELINE-MAX-AGE": "none", "INPUT_BASELINE": "out/base.zip"})
-	if err != nil || shard.Shard != (Part{3, 8}) || shard.Shard.String() != "3/8" || shard.BaselineMaxAge != 0 || shard.Baseline != (BaselineInput{Mode: BaselinePath, Path: "out/base.zip"}) {
+	if err != nil || shard.Shard != (Part{3, 8}) || shard.Shard.String() != "3/8" || shard.BaselineMaxAge != 0 || shard.Baseline != (Choice{Path: "out/base.zip"}) {
 		t.Errorf("%+v, %v", shard, err)
 	}
 }
@@ -74,6 +74,7 @@ func TestWrongInputs(t *testing.T) {
 		"all variables": {"INPUT_ENV-ALLOW", "*", `want the name of a variable`},
 		"from":          {"INPUT_FROM", "a", `input from is only for the commands merge and report`},
 		"zero byte":     {"INPUT_URL", "a\x00b", `zero byte`},
+		"no run":        {"INPUT_BASELINE", "0", `want auto, none, the id of a workflow run, or a path`},
 		"merge alone":   {"INPUT_COMMAND", "merge", `input from is not set`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +100,7 @@ func TestPathAsBaselineOfAProposal(t *testing.T) {
 			t.Errorf("%s: %v", event, err)
 		}
 	}
-	in.Baseline = BaselineInput{Mode: BaselineRun, Run: 5}
+	in.Baseline = Choice{ID: 5}
 	if err := in.CheckEvent(&Event{Name: EventPullRequest}); err != nil {
 		t.Error(err)
 	}

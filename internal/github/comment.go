@@ -153,6 +153,7 @@ func (p *Publication) stateHash() string {
 type comment struct {
 	plan    CommentPlan
 	mark    mark
+	silent  bool // there is nothing to say
 	quiet   bool // nothing blocks: with on-failure there is nothing to say
 	allow   bool // nothing to see: with on-change there is nothing to say first
 	footer  string
@@ -163,7 +164,7 @@ type comment struct {
 // newComment prepares the comment of a publication.
 func (p *Publication) newComment() *comment {
 	c := &comment{
-		plan: p.Comment, quiet: p.ExitCode == 0, secrets: p.Log.Redactor(),
+		plan: p.Comment, silent: p.silent(), quiet: p.ExitCode == 0, secrets: p.Log.Redactor(),
 		mark:   mark{key: CommentKey(p.Name), run: p.RunID, attempt: p.Attempt, head: p.Comment.Head, state: p.stateHash()},
 		render: p.markdown,
 	}
@@ -185,6 +186,8 @@ func (c *comment) post(ctx context.Context) (CommentResult, error) {
 	switch {
 	case c.plan.Mode == CommentNever || c.plan.Mode == "":
 		return CommentResult{State: CommentOff, Reason: "comment is never"}, nil
+	case c.silent:
+		return CommentResult{State: CommentOff, Reason: "nothing was decided"}, nil
 	case c.plan.Pull == 0:
 		return CommentResult{State: CommentOff, Reason: "there is no pull request"}, nil
 	case c.plan.ReadOnly != "":

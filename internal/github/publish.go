@@ -28,6 +28,7 @@ type Publication struct {
 	// Content gives the cases with their questions and answers; nil unless
 	// include-content.
 	Content report.CaseLines
+	Cases   bool     // cases.jsonl is among the files without Content too, as a shard's is
 	Next    []string // commands to try next; nil: the document's own
 
 	// Where the result comes from.
@@ -160,12 +161,15 @@ func (w *publisher) files() {
 		}
 	}
 	if w.Bundle != nil {
-		wrote(manifestFile, dir.bundle(w.Bundle, w.Content != nil, secrets))
+		wrote(manifestFile, dir.bundle(w.Bundle, w.Content != nil || w.Cases, secrets))
 	}
 	for _, r := range w.Reports {
 		if wrote(r.Name, dir.rendered(r.Name, secrets, r.Render)) && r.Name == HTMLFile {
 			w.done.Outputs.ReportFile = path.Join(w.OutputDir, HTMLFile)
 		}
+	}
+	if w.silent() {
+		return
 	}
 	text, err := fitted(maxComment, secrets, w.markdown)
 	if err == nil {
@@ -179,8 +183,11 @@ func (w *publisher) files() {
 
 func (w *publisher) json(to io.Writer) error { return report.JSON(to, w.Document) }
 
+// silent reports whether there is nothing to say: a shard decides nothing.
+func (p *Publication) silent() bool { return p.Document == nil && p.Trouble == nil }
+
 func (w *publisher) summary() {
-	if w.SummaryPath == "" {
+	if w.SummaryPath == "" || w.silent() {
 		return
 	}
 	if err := writeSummary(w.SummaryPath, w.Log.Redactor(), w.markdown); err != nil {

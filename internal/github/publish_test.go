@@ -180,6 +180,20 @@ func TestPublishOutsideActions(t *testing.T) {
 	Publish(context.Background(), Publication{Log: NewLog(io.Discard, true)}) // nothing at all
 }
 
+// TestShardIsSilent: it decides and comments nothing.
+func TestShardIsSilent(t *testing.T) {
+	k := &talk{head: headA}
+	r, done := publishing(t, runnertest.Step{}, func(p *Publication, _ *runnertest.Process) {
+		p.ExitCode, p.Document, p.Reports, p.Part, p.Cases, p.Comment.API = 0, nil, nil, Part{3, 8}, true, k
+	})
+	if diff := cmp.Diff([]string{"cases.jsonl", "judgments.jsonl", "run.json"}, names(t, filepath.Join(r.Workspace, "oloproof-out"))); diff != "" {
+		t.Error(diff)
+	}
+	if r.Summary != "" || done.Summary || k.writes != 0 || len(r.Annotations) != 0 || r.Outputs["artifact-name"] != ArtifactName("rag/oloproof.yaml", "refs/pull/7/merge", "3/8") {
+		t.Errorf("%+v, %d writes", r, k.writes)
+	}
+}
+
 func TestAnnotationLimits(t *testing.T) {
 	r, done := publishing(t, runnertest.Step{}, func(p *Publication, _ *runnertest.Process) {
 		var rules []report.Decision

@@ -80,7 +80,7 @@ func (e *Env) compare(candidateName, baselineName string, f compareFlags) error 
 		return err
 	}
 	v := newVerdict(candidate.Manifest, t)
-	v.in.Comparisons = []report.ComparisonInput{{Role: report.RoleBaseline, Comparison: c}}
+	v.compared(report.RoleBaseline, c)
 	if p != nil {
 		v.decideComparison(report.RoleOnly, p, c)
 	}
@@ -101,21 +101,26 @@ func (e *Env) compareText(doc *report.Document, f compareFlags, g given) error {
 	})
 }
 
-// compareRuns pairs two stored runs at the level and by the method of a policy;
-// p is nil when nothing is decided.
+// compareRuns pairs two stored runs at the level and by the method of a policy
+// that fits the candidate; p is nil when nothing is decided.
 func compareRuns(candidate, baseline *store.Run, p *policy.Policy, criteria []string) (*compare.Comparison, error) {
-	opt := compare.Options{Level: defaultLevel, Criteria: criteria}
-	if p != nil {
-		if err := p.Check(candidate.Manifest.Metrics, candidate.Manifest.Slices); err != nil {
-			return nil, err
-		}
-		for _, rule := range p.ComparisonRules() {
-			if len(criteria) > 0 && !slices.Contains(criteria, rule.Metric) {
-				return nil, usageError{fmt.Errorf("--criterion leaves out %s, which the rule %s of %s needs", rule.Metric, rule.ID, p.Path)}
-			}
-		}
-		opt.Level, opt.Method = p.ConfidenceLevel, p.DifferenceMethod
+	if p == nil {
+		return compareAt(candidate, baseline, compare.Options{Level: defaultLevel, Criteria: criteria})
 	}
+	if err := p.Check(candidate.Manifest.Metrics, candidate.Manifest.Slices); err != nil {
+		return nil, err
+	}
+	for _, rule := range p.ComparisonRules() {
+		if len(criteria) > 0 && !slices.Contains(criteria, rule.Metric) {
+			return nil, usageError{fmt.Errorf("--criterion leaves out %s, which the rule %s of %s needs", rule.Metric, rule.ID, p.Path)}
+		}
+	}
+	return compareAt(candidate, baseline, compare.Options{Level: p.ConfidenceLevel, Method: p.DifferenceMethod, Criteria: criteria})
+}
+
+// compareAt pairs two stored runs. Runs that cannot be compared are a
+// [problem.List].
+func compareAt(candidate, baseline *store.Run, opt compare.Options) (*compare.Comparison, error) {
 	c, b, rejudged, err := sides(candidate, baseline)
 	if err != nil {
 		return nil, err

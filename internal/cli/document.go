@@ -38,11 +38,35 @@ func (v *verdict) decideRun(role string, p *policy.Policy) {
 	if p.ConfidenceLevel != v.level {
 		metrics = v.tally.table.Metrics(p.ConfidenceLevel)
 	}
-	result := decide.Run(p, metrics, v.in.Manifest.Completeness)
+	v.addRun(role, p, decide.Run(p, metrics, v.in.Manifest.Completeness))
+}
+
+// decideRelaxed decides the rules of p that look at one run, beside the suite as
+// it was before the change that is proposed.
+func (v *verdict) decideRelaxed(role string, p *policy.Policy, kept decide.Kept) {
+	v.measure(p.ConfidenceLevel)
+	v.addRun(role, p, decide.RunRelaxed(p, v.tally.table.Metrics(p.ConfidenceLevel), v.in.Manifest.Completeness, kept))
+}
+
+func (v *verdict) addRun(role string, p *policy.Policy, result decide.Result) {
 	if result.Skipped > 0 {
 		v.note("%s has comparison rules (%d), which only compare decides", p.Path, result.Skipped)
 	}
+	v.add(role, p, result)
+}
+
+func (v *verdict) add(role string, p *policy.Policy, result decide.Result) {
 	v.in.Policies = append(v.in.Policies, report.PolicyResult{Role: role, Policy: p, Result: result})
+}
+
+// compared adds a comparison to the document, once.
+func (v *verdict) compared(role string, c *compare.Comparison) {
+	for _, there := range v.in.Comparisons {
+		if there.Comparison.ID == c.ID && there.Role == role {
+			return
+		}
+	}
+	v.in.Comparisons = append(v.in.Comparisons, report.ComparisonInput{Role: role, Comparison: c})
 }
 
 // decideComparison decides the rules of p that look at two runs.
@@ -51,7 +75,7 @@ func (v *verdict) decideComparison(role string, p *policy.Policy, c *compare.Com
 	if result.Skipped > 0 {
 		v.note("%s has rules on one run (%d), which a comparison does not decide", p.Path, result.Skipped)
 	}
-	v.in.Policies = append(v.in.Policies, report.PolicyResult{Role: role, Policy: p, Result: result})
+	v.add(role, p, result)
 }
 
 func (v *verdict) note(format string, args ...any) {

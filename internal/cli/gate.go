@@ -107,7 +107,7 @@ func (e *Env) decideAgainst(v *verdict, s *storedRun, c configFlags, with compar
 		if i > 0 {
 			role = report.RolePin
 		}
-		v.in.Comparisons = append(v.in.Comparisons, report.ComparisonInput{Role: role, Comparison: comparison})
+		v.compared(role, comparison)
 		v.decideComparison(report.RoleOnly, p, comparison)
 	}
 	return nil

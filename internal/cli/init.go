@@ -16,21 +16,37 @@ import (
 
 func newInit(env *Env) *cobra.Command {
 	var example, url string
+	var ci ciFlags
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "start a project: a suite of your own, or a copy of an example",
 		Long: `init writes oloproof.yaml, release.yaml and data/cases.jsonl for your own endpoint,
-or copies a complete example project. It never overwrites a file.`,
+or copies a complete example project. With --ci it writes the workflows that run the
+suite of DIR: for pull requests, merge queue, pushes, nightly and release branches.
+It never overwrites a file.`,
 		Example: `  oloproof init --url http://localhost:8000/answer my-suite
-  oloproof init --example blackbox_rag my-rag`,
+  oloproof init --example blackbox_rag my-rag
+  oloproof init --ci github --url 'https://pr-${{ github.event.number }}.example.com/answer' my-suite`,
 		Args: args(0, 1, ""),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if example == "list" {
 				return env.listExamples()
 			}
 			dir := "."
 			if len(args) == 1 {
 				dir = args[0]
+			}
+			if ci.forge != "" {
+				if example != "" {
+					return usageError{errors.New("--ci and --example do not go together: copy the example first")}
+				}
+				if cmd.Flags().Changed("url") {
+					ci.url = url
+				}
+				return env.initCI(ci, dir)
+			}
+			if ci.shards != 0 {
+				return usageError{errors.New("--shards belongs to --ci")}
 			}
 			if example != "" {
 				if url != "" {
@@ -43,6 +59,8 @@ or copies a complete example project. It never overwrites a file.`,
 	}
 	cmd.Flags().StringVar(&example, "example", "", "copy the example `NAME`; list shows what there is")
 	cmd.Flags().StringVar(&url, "url", "http://localhost:8000/answer", "`url` of your endpoint")
+	cmd.Flags().StringVar(&ci.forge, "ci", "", "write the workflows of the suite in DIR for this `forge`: github")
+	cmd.Flags().IntVar(&ci.shards, "shards", 0, "with --ci: run the cases in this `number` of jobs")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if example != "" && !cmd.Flags().Changed("url") {
 			url = ""

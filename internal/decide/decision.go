@@ -24,6 +24,9 @@ type Decision struct {
 	// Otherwise is the state that a rule which is suite_relaxed would have with the
 	// suite as it was; "" for any other rule. It blocks where the policy blocks on it.
 	Otherwise policy.State
+	// Released holds for a rule that warns where it would block, because people
+	// released the change of the suite that it is undecided by.
+	Released bool
 
 	// Of a comparison rule:
 

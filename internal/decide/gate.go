@@ -30,12 +30,14 @@ func gateOf(p *policy.Policy, decisions []Decision, completeness evidence.Comple
 	}
 	for _, d := range decisions {
 		switch {
+		case d.Released:
+			g.warn()
 		case slices.Contains(p.BlockOn, d.State):
 			g.block(blockCode(d.State))
 		case d.Otherwise != "" && slices.Contains(p.BlockOn, d.Otherwise):
 			g.block(ExitBlocked)
-		case slices.Contains(p.WarnOn, d.State) && g.Action == Allow:
-			g.Action = Warn
+		case slices.Contains(p.WarnOn, d.State):
+			g.warn()
 		}
 	}
 	return g
@@ -46,6 +48,13 @@ func (g *Gate) block(code int) {
 	g.Action = Block
 	if g.ExitCode != ExitFail {
 		g.ExitCode = code
+	}
+}
+
+// warn turns ALLOW to WARN.
+func (g *Gate) warn() {
+	if g.Action == Allow {
+		g.Action = Warn
 	}
 }
 

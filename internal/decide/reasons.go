@@ -63,6 +63,9 @@ const (
 	// GateMissingEvidence: a rule's metric observed no case, or more cases are
 	// missing than the rule allows.
 	GateMissingEvidence = "missing_evidence"
+	// GatePolicyMoved: the base branch has a gate of this name, and its policy lies
+	// neither where it is looked for now nor where it lay before.
+	GatePolicyMoved = "policy_moved"
 	// GatePartialRun: not every case ran, and block_on_partial_run holds.
 	GatePartialRun = "partial_run"
 )

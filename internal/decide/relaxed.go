@@ -61,3 +61,34 @@ func Worst(rule policy.Rule, spec evidence.MetricSpec) evidence.Judgment {
 	}
 	return evidence.Judgment{State: evidence.Judged, Value: value}
 }
+
+// Release returns r for a change of the suite that people released: its rules
+// that are not established because the evaluator changed, or because too few
+// cases pair, warn where they would block.
+func (r Result) Release(p *policy.Policy, completeness evidence.Completeness) Result {
+	r.Decisions = slices.Clone(r.Decisions)
+	for i := range r.Decisions {
+		d := &r.Decisions[i]
+		by := func(reason string) bool { return slices.Contains(d.Reasons, reason) }
+		if d.State == policy.InsufficientEvidence && (by(ReasonEvaluatorChanged) || by(ReasonTooFewPairs)) {
+			d.Released, d.MissingEvidence = true, false
+		}
+	}
+	r.Gate = gateOf(p, r.Decisions, completeness)
+	return r
+}
+
+// Advisory returns r as advice: what would block warns. A change that introduces
+// a gate has nothing to be compared with, and that is nobody's fault.
+func (r Result) Advisory() Result {
+	if r.Gate.Action == Block {
+		r.Gate.Action, r.Gate.ExitCode = Warn, ExitAllowed
+	}
+	return r
+}
+
+// Moved is the gate of a change that takes the policy away from where the base
+// branch had it, so that nothing decides.
+func Moved() Gate {
+	return Gate{Action: Block, ExitCode: ExitBlocked, Reasons: []string{GatePolicyMoved}}
+}

@@ -14,7 +14,8 @@ const (
 	ofSuites      = "a key of suites: a policy is another file, such as release.yaml"
 )
 
-const defaultReviewLabel = "oloproof-reviewed"
+// DefaultReviewLabel is the label by which people release a change of the suite.
+const DefaultReviewLabel = "oloproof-reviewed"
 
 // What a change of the suite does to the rules that it touches.
 const (
@@ -53,7 +54,7 @@ func (p *Policy) table() y.Type {
 			Doc: "Decide only suites with this suite_role."},
 		{Key: "suite_changes", Type: y.Enum(y.Into(&p.SuiteChanges), SuiteChangesReview, SuiteChangesAllow).Default(SuiteChangesReview),
 			Doc: "Whether a change that drops or edits cases or evaluators, and makes a rule less strict, needs a review."},
-		{Key: "review_label", Type: y.Name(y.Into(&p.ReviewLabel)).Default(defaultReviewLabel),
+		{Key: "review_label", Type: y.Name(y.Into(&p.ReviewLabel)).Default(DefaultReviewLabel),
 			Doc: "Label of a pull request that releases such a change."},
 		{Key: "require_validated_evaluators", Type: y.Bool(y.Into(&p.RequireValidatedEvaluators)).Default(true),
 			Doc: "Whether a judge must be measured before its metric decides. Kept; no rule here reads it yet."},

@@ -1,0 +1,516 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oloproof/oloproof-go/internal/decide"
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/github"
+	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/report"
+	"github.com/oloproof/oloproof-go/internal/store"
+)
+
+// ciInputs are the inputs of `ci`, each a flag and an INPUT_ variable; action.yml
+// says more of each.
+var ciInputs = [][2]string{
+	{"command", "`gate`, merge or report"},
+	{"from", "merge: `directories` of the shards; report: that of the artifact"},
+	{"config", "the suite's `file`, from working-directory"},
+	{"policy", "release policy `file`, or builtin:NAME (default release.yaml beside the suite)"},
+	{"compare-policy", "comparison policy `file`, or builtin:NAME (default compare.yaml beside the suite)"},
+	{"url", "`URL` of the deployed endpoint"},
+	{"name", "`name` of the gate: key of baseline, artifact and comment (default the config's path)"},
+	{"baseline", "auto, none, a GitHub run `id`, or the path of a bundle"},
+	{"baseline-lock", "`file` that pins a reference run"},
+	{"baseline-max-age", "oldest baseline that is taken, in `days`"},
+	{"github-token", "`token` of the GitHub API; better given as INPUT_GITHUB-TOKEN"},
+	{"comment", "`always`, on-change, on-failure or never"},
+	{"summary", "whether to write the job summary, `true` or false"},
+	{"output-dir", "`directory` for the files, from the workspace"},
+	{"working-directory", "`directory` that config and policies are relative to"},
+	{"include-content", "whether questions and answers are published, true or `false`"},
+	{"concurrency", "`calls` in flight"},
+	{"shard", "run part `I/N` of the cases; nothing is decided"},
+	{"allowed-hosts", "`hosts` that may be called"},
+	{"env-allow", "environment `variables` that the suite may read"},
+	{"allow-exec", "whether the suite may start programs, true or `false`"},
+	{"reports", "reports to write: `html, junit, json`"},
+}
+
+func newCI(env *Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ci",
+		Short: "the GitHub Action: run, compare with the base branch, decide, publish",
+		Long: `ci is what the GitHub Action runs: the suite against the deployed endpoint, compared with
+the base branch's run, decided, published as files, job summary and comment, and ended
+with the gate's code. Every flag is an input of the action and can be given as INPUT_NAME.
+Outside GitHub Actions it writes files only.`,
+		Example: `  oloproof ci --config oloproof.yaml --url https://preview-17.example.com/answer
+  oloproof ci --baseline baseline.zip --output-dir oloproof-out --reports html`,
+		Args: args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			getenv := func(name string) string {
+				for _, in := range ciInputs {
+					if flag := cmd.Flags().Lookup(in[0]); flag.Changed && github.InputVariable(in[0]) == name {
+						return flag.Value.String()
+					}
+				}
+				value, _ := env.Lookup(name)
+				return value
+			}
+			if code := env.ci(cmd.Context(), getenv); code != ExitOK {
+				return exitError(code)
+			}
+			return nil
+		},
+	}
+	for _, in := range ciInputs {
+		cmd.Flags().String(in[0], "", in[1])
+	}
+	return cmd
+}
+
+// ciJob is one `ci` on its way.
+type ciJob struct {
+	getenv func(string) string
+	env    *Env // with the lookups that the suite may make
+	in     *github.Inputs
+	gh     *github.Environment // nil outside GitHub Actions
+	event  *github.Event       // nil outside GitHub Actions
+	log    *github.Log
+	client *github.Client // nil without a token or outside GitHub Actions
+	lookup *github.Lookup
+	temp   string // removed in the end
+	config string // path of the suite from the current directory
+	name   string
+	base   *proposal // nil unless the event proposes a change
+	pub    github.Publication
+	ending decide.Ending
+}
+
+// ci does the job and returns the exit code of the process.
+func (e *Env) ci(ctx context.Context, getenv func(string) string) int {
+	inActions := github.InActions(getenv)
+	j := &ciJob{getenv: getenv, log: github.NewLog(e.Stdout, inActions)}
+	defer j.log.Flush()
+	j.log.Mask(getenv(github.InputVariable("github-token")))
+	j.pub = github.Publication{
+		Log: j.log, SummaryPath: getenv("GITHUB_STEP_SUMMARY"), OutputPath: getenv("GITHUB_OUTPUT"), Random: e.Rand,
+	}
+	err := j.prepare(e, inActions)
+	if err == nil {
+		defer os.RemoveAll(j.temp)
+		err = j.do(ctx)
+	}
+	if err != nil {
+		j.trouble(ctx, err)
+	}
+	j.pub.ExitCode = j.ending.ExitCode()
+	if j.pub.Workspace != nil {
+		defer j.pub.Workspace.Close()
+	}
+	github.Publish(context.WithoutCancel(ctx), j.pub)
+	return j.pub.ExitCode
+}
+
+// trouble turns an error into what is published, and into the code it ends with.
+func (j *ciJob) trouble(ctx context.Context, err error) {
+	t := &github.Trouble{Title: "Could not run the gate", Err: err}
+	var list problem.List
+	var interrupted Interrupted
+	var titled *titledError
+	j.ending.NothingDecided = j.pub.Document == nil
+	switch {
+	case errors.As(context.Cause(ctx), &interrupted):
+		t.Title, t.Err, t.Remedy = "Interrupted", interrupted, "finished cases of an interrupted job are not kept: run it again"
+		j.ending.Interrupted = interrupted.exitCode()
+	case errors.As(err, &titled):
+		t.Title, t.Err, t.Remedy = titled.title, titled.error, titled.remedy
+	case errors.As(err, &list):
+		t.Title = "Configuration error"
+	}
+	if j.pub.Trouble == nil || j.ending.Interrupted != 0 {
+		j.pub.Trouble = t
+	}
+}
+
+// titledError is trouble with a title and a remedy of its own.
+type titledError struct {
+	error
+	title, remedy string
+}
+
+func (e *titledError) Unwrap() error { return e.error }
+
+func (j *ciJob) prepare(e *Env, inActions bool) error {
+	getenv := j.getenv
+	var err error
+	if j.in, err = github.ReadInputs(getenv); err != nil {
+		return err
+	}
+	workspace := "."
+	if inActions {
+		if j.gh, err = github.ReadEnvironment(getenv); err != nil {
+			return err
+		}
+		if j.event, err = github.ReadEvent(j.gh); err != nil {
+			return err
+		}
+		if err := j.in.CheckEvent(j.event); err != nil {
+			return err
+		}
+		workspace = j.gh.Workspace
+		j.pub.Ref, j.pub.RunID, j.pub.Attempt, j.pub.RunURL = j.gh.Ref, j.gh.RunID, j.gh.Attempt, j.gh.RunURL()
+	}
+	ws, err := github.OpenWorkspace(workspace)
+	if err != nil {
+		return err
+	}
+	j.pub.Workspace, j.pub.OutputDir = ws, j.in.OutputDir
+	j.pub.Part = j.in.Shard
+	if j.config, err = j.local(j.in.Config); err != nil {
+		return err
+	}
+	if j.name = j.in.Name; j.name == "" {
+		j.name = path.Join(filepath.ToSlash(j.in.WorkingDirectory), filepath.ToSlash(j.in.Config))
+	}
+	j.pub.Name = j.name
+	if j.temp, err = os.MkdirTemp("", "oloproof-ci-"); err != nil {
+		return err
+	}
+	j.env = e.restricted(j)
+	if j.gh != nil && j.in.Token != "" {
+		j.client, err = github.NewClient(github.Config{
+			Environment: j.gh, Token: j.in.Token, UserAgent: "oloproof/" + Version(),
+			Now: e.Now, Sleep: sleep, Random: rand.Float64, Mask: func(secret string) { j.log.Mask(secret) },
+		})
+		if err != nil {
+			return err
+		}
+		j.lookup = github.NewLookup(j.client, j.event)
+	}
+	return nil
+}
+
+// local turns a path from working-directory into one from the current directory.
+// It must not leave the workspace.
+func (j *ciJob) local(name string) (string, error) {
+	rel, err := j.pub.Workspace.Rel(j.in.WorkingDirectory, name)
+	if err != nil {
+		return "", err
+	}
+	full := filepath.Join(j.pub.Workspace.Dir(), rel)
+	here, err := os.Getwd()
+	if err != nil {
+		return full, nil
+	}
+	if short, err := filepath.Rel(here, full); err == nil && !strings.HasPrefix(short, "..") {
+		return short, nil
+	}
+	return full, nil
+}
+
+// restricted is the world as the suite may see it: named variables only, a store
+// that is thrown away, output that cannot become a workflow command.
+func (e *Env) restricted(j *ciJob) *Env {
+	r := *e
+	r.Stdout, r.Stderr = j.log, j.log
+	r.Lookup = func(name string) (string, bool) {
+		switch {
+		case name == "OLOPROOF_HOME":
+			return filepath.Join(j.temp, "home"), true
+		case name == "OLOPROOF_ALLOW_EXEC" && !j.in.AllowExec:
+			return "0", true
+		case slices.Contains(j.in.EnvAllow, name), name == "GITHUB_SHA", strings.HasPrefix(name, "OLOPROOF_"):
+			return e.Lookup(name)
+		}
+		return "", false
+	}
+	r.Environ = slices.DeleteFunc(slices.Clone(e.Environ), func(v string) bool {
+		for _, prefix := range []string{"GITHUB_", "ACTIONS_", "INPUT_", "RUNNER_"} {
+			if strings.HasPrefix(v, prefix) {
+				return true
+			}
+		}
+		return false
+	})
+	return &r
+}
+
+// do goes from the suite to a decided document.
+func (j *ciJob) do(ctx context.Context) error {
+	if j.in.Command == github.CommandReport {
+		return j.republish(ctx)
+	}
+	j.commentPlan(ctx)
+	if j.event != nil && j.event.Proposes() {
+		if err := j.readBase(ctx); err != nil {
+			return err
+		}
+	}
+	r, err := j.candidate(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	if j.in.Shard.Count > 0 {
+		if err := r.seal(r.document()); err != nil {
+			return err
+		}
+		return j.files(r)
+	}
+	if err := j.decide(ctx, r); err != nil {
+		return err
+	}
+	return j.files(r)
+}
+
+// ciRun is the run that a job is about.
+type ciRun struct {
+	*finishedRun
+	project *project
+	run     *store.Run // the same run, read back
+	store   *store.Store
+	verdict *verdict
+	active  *activeRun // nil when it was merged
+}
+
+func (r *ciRun) close() {
+	if r.run != nil {
+		r.run.Close()
+	}
+	r.finishedRun.close()
+	r.project.close()
+}
+
+func (r *ciRun) document() *report.Document { return r.verdict.document() }
+
+// candidate runs the suite, or puts the shards together.
+func (j *ciJob) candidate(ctx context.Context) (*ciRun, error) {
+	flags := configFlags{config: j.config}
+	var err error
+	if j.in.Policy != "" && !strings.HasPrefix(j.in.Policy, "builtin:") {
+		if flags.policy, err = j.local(j.in.Policy); err != nil {
+			return nil, err
+		}
+	} else {
+		flags.policy = j.in.Policy
+	}
+	p, err := openProject(flags)
+	if err != nil {
+		return nil, err
+	}
+	r := &ciRun{project: p}
+	if r.store, err = j.env.openStore(j.config); err != nil {
+		p.close()
+		return nil, err
+	}
+	if j.in.Command == github.CommandMerge {
+		r.finishedRun, err = j.mergeFrom(r.store)
+	} else {
+		r.active, err = j.perform(ctx, p, flags)
+		if r.active != nil {
+			r.finishedRun = &r.active.finishedRun
+		}
+	}
+	if err != nil {
+		if r.finishedRun != nil {
+			r.finishedRun.close()
+		}
+		p.close()
+		return nil, err
+	}
+	m := r.manifest
+	m.Name = j.name
+	if j.gh != nil {
+		m.Commit = j.gh.SHA
+		m.CI = &evidence.CI{
+			RepositoryID: j.gh.RepositoryID, RunID: j.gh.RunID, Attempt: j.gh.Attempt,
+			WorkflowRef: j.gh.WorkflowRef, Event: j.gh.EventName, Ref: j.gh.Ref, SHA: j.gh.SHA,
+		}
+	}
+	if r.run, err = r.store.Resolve(m.ID); err != nil {
+		r.close()
+		return nil, err
+	}
+	// What was read back is not finished yet; decisions are about what will be.
+	r.run.Manifest = m
+	r.verdict = newVerdict(m, r.tally)
+	return r, nil
+}
+
+func (j *ciJob) perform(ctx context.Context, p *project, flags configFlags) (*activeRun, error) {
+	x := &activeRun{env: j.env, project: p, cases: p.data, flags: runFlags{
+		configFlags: flags, url: j.in.URL, name: j.name, concurrency: j.in.Concurrency,
+	}}
+	if j.in.Shard.Count > 0 {
+		x.flags.shard = fmt.Sprintf("%d/%d", j.in.Shard.Index, j.in.Shard.Count)
+	}
+	transport, err := j.guard(p, x.flags)
+	if err != nil {
+		return nil, err
+	}
+	x.transport = transport
+	j.log.Group("Running the suite")
+	err = x.perform(ctx)
+	if x.resolved != nil {
+		j.log.Mask(x.resolved.Secrets...)
+	}
+	j.log.EndGroup()
+	if err != nil && x.resolved == nil && j.event != nil && (j.event.FromFork() || j.event.FromDependabot(j.gh)) {
+		return x, &titledError{err, "Needs a secret that forks do not get",
+			"run the gate of forks from a workflow_run workflow, which has the secrets: see docs/github.md"}
+	}
+	return x, err
+}
+
+func (j *ciJob) mergeFrom(st *store.Store) (*finishedRun, error) {
+	var shards []*store.Run
+	defer func() {
+		for _, s := range shards {
+			s.Close()
+		}
+	}()
+	for _, name := range j.in.From {
+		dir, err := j.local(name)
+		if err != nil {
+			return nil, err
+		}
+		run, err := st.Resolve(dir)
+		if err != nil {
+			return nil, err
+		}
+		shards = append(shards, run)
+	}
+	return j.env.startMerge(st, shards)
+}
+
+// commentPlan says where a comment would go. Trouble is left to the publication.
+func (j *ciJob) commentPlan(ctx context.Context) {
+	plan := github.CommentPlan{Mode: j.in.Comment}
+	if j.in.Command == github.CommandGate && j.in.Shard.Count > 0 || j.client == nil {
+		plan.Mode = github.CommentNever
+	}
+	if j.event != nil && plan.Mode != github.CommentNever {
+		plan.ReadOnly = j.event.ReadOnly(j.gh)
+		pr, why, err := j.lookup.PullRequest(ctx)
+		switch {
+		case err != nil:
+			plan.ReadOnly = "the pull request could not be looked up"
+		case pr == nil && why != "":
+			plan.Mode = github.CommentNever
+		case pr != nil:
+			plan.Pull, plan.Head = pr.Number, pr.Head.SHA
+		}
+		plan.API = github.NewConversations(j.client)
+	}
+	j.pub.Comment = plan
+}
+
+// files hands the run's files to the publication.
+func (j *ciJob) files(r *ciRun) error {
+	bundle := filepath.Join(j.temp, "bundle")
+	sealed, err := r.store.Resolve(r.manifest.ID)
+	if err != nil {
+		return err
+	}
+	defer sealed.Close()
+	if err := r.store.Export(sealed, bundle); err != nil {
+		return err
+	}
+	j.pub.Bundle = os.DirFS(bundle)
+	findings, err := findingsOf(sealed)
+	if err != nil {
+		return err
+	}
+	j.pub.Failing = findings.Failing
+	// Shards are put together from their evidence.
+	if j.in.IncludeContent || j.in.Shard.Count > 0 {
+		kept, err := r.store.Resolve(bundle)
+		if err != nil {
+			return err
+		}
+		j.pub.Content = kept.CaseLines
+	}
+	doc := j.pub.Document
+	if doc == nil {
+		return nil
+	}
+	for _, kind := range j.in.Reports {
+		switch kind {
+		case github.ReportHTML:
+			opt := report.HTMLOptions{Findings: findings}
+			if j.in.IncludeContent {
+				opt.Content = j.pub.Content
+			}
+			j.pub.Reports = append(j.pub.Reports, github.Rendering{Name: github.HTMLFile, Render: func(w io.Writer) error { return report.HTML(w, doc, opt) }})
+		case github.ReportJUnit:
+			j.pub.Reports = append(j.pub.Reports, github.Rendering{Name: github.JUnitFile, Render: func(w io.Writer) error { return report.JUnit(w, doc, findings.Failing) }})
+		}
+	}
+	return nil
+}
+
+// republish shows a result that a job without the right to comment has uploaded.
+func (j *ciJob) republish(ctx context.Context) error {
+	dir, err := j.local(j.in.From[0])
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "gate.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return problem.At(filepath.Join(dir, "gate.json"), "the artifact has no result: the job that was to decide ended before it could")
+	}
+	if err != nil {
+		return err
+	}
+	doc, err := report.ReadJSON(data)
+	if err != nil {
+		return problem.At(filepath.Join(dir, "gate.json"), "%v", err)
+	}
+	j.pub.Document = doc
+	j.pub.Workspace.Close()
+	j.pub.Workspace = nil
+	j.commentPlan(ctx)
+	j.pub.Comment.ReadOnly = ""
+	return nil
+}
+
+// age says how old a baseline is, in words.
+func age(d time.Duration, commits *int) string {
+	var parts []string
+	switch days := int(d.Hours() / 24); {
+	case d <= 0:
+	case days >= 2:
+		parts = append(parts, fmt.Sprintf("%d days", days))
+	case d >= 2*time.Hour:
+		parts = append(parts, fmt.Sprintf("%d hours", int(d.Hours())))
+	default:
+		parts = append(parts, fmt.Sprintf("%d minutes", int(d.Minutes())))
+	}
+	if commits != nil {
+		switch *commits {
+		case 0:
+			parts = append(parts, "the commit itself")
+		case 1:
+			parts = append(parts, "1 commit")
+		default:
+			parts = append(parts, fmt.Sprintf("%d commits", *commits))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -187,6 +187,12 @@ func TestPoison(t *testing.T) {
 		{"artifact of another commit", func(_ *githubtest.Run, _ *evidence.Manifest, a *githubtest.Artifact) {
 			a.Commit = "base"
 		}, "another commit than its run", None},
+		{"artifact of another run", func(_ *githubtest.Run, _ *evidence.Manifest, a *githubtest.Artifact) {
+			a.Claims = 900
+		}, "another run's", None},
+		{"artifact of no run", func(_ *githubtest.Run, _ *evidence.Manifest, a *githubtest.Artifact) {
+			a.Claims = -1
+		}, "names no run", None},
 		{"artifact without digest", func(_ *githubtest.Run, _ *evidence.Manifest, a *githubtest.Artifact) {
 			a.Digest = "-"
 		}, "no digest", None},
@@ -235,6 +241,14 @@ func TestPoison(t *testing.T) {
 		{"run that broke", func(_ *githubtest.Run, m *evidence.Manifest, _ *githubtest.Artifact) {
 			m.Status = evidence.RunError
 		}, "status is RUN_ERROR", Incompatible},
+		{"run that did not finish", func(_ *githubtest.Run, m *evidence.Manifest, a *githubtest.Artifact) {
+			a.Bytes = rebuilt(t, m, func(files map[string]string) {
+				files["run.json"] = strings.Replace(files["run.json"], `"COMPLETE"`, `"PARTIAL"`, 1)
+			})
+		}, "did not run every case", Incompatible},
+		{"shard", func(_ *githubtest.Run, m *evidence.Manifest, a *githubtest.Artifact) {
+			m.Shard = &evidence.Shard{Index: 1, Of: 8, Total: 16, Places: []int{0, 1}}
+		}, "shard 1 of 8", Incompatible},
 		{"judgments changed", func(_ *githubtest.Run, m *evidence.Manifest, a *githubtest.Artifact) {
 			a.Bytes = rebuilt(t, m, func(files map[string]string) { files["judgments.jsonl"] += "\n" })
 		}, "does not match its digest", Incompatible},
@@ -279,6 +293,15 @@ func TestPoison(t *testing.T) {
 func event(name string) poison {
 	return func(r *githubtest.Run, m *evidence.Manifest, _ *githubtest.Artifact) {
 		r.Event, m.CI.Event = name, name
+	}
+}
+
+// TestNoCommit: a run of the API without a commit is no baseline.
+func TestNoCommit(t *testing.T) {
+	own := &Repository{ID: 1}
+	r := &Run{ID: 1, Repository: own, HeadRepository: own, Event: EventPush, HeadBranch: "main", HeadSHA: "main"}
+	if why := (trust{repository: 1, branch: "main"}).rejectRun(r); !strings.Contains(why, "names no commit") {
+		t.Errorf("rejectRun = %q", why)
 	}
 }
 

@@ -226,8 +226,11 @@ func (c *call) artifactJSON(x Artifact) map[string]any {
 		delete(v, "digest")
 	}
 	r, _ := c.world.run(x.Run)
-	v["workflow_run"] = map[string]any{"id": x.Run, "repository_id": r.RepositoryID, "head_repository_id": x.HeadRepository,
+	v["workflow_run"] = map[string]any{"id": x.Claims, "repository_id": r.RepositoryID, "head_repository_id": x.HeadRepository,
 		"head_branch": x.HeadBranch, "head_sha": SHA(x.Commit)}
+	if x.Claims == -1 {
+		v["workflow_run"] = nil
+	}
 	return v
 }
 

@@ -70,6 +70,7 @@ type Artifact struct {
 	HeadRepository int64
 	HeadBranch     string
 	Commit         string
+	Claims         int64 // the run that it says it is of; -1: none
 }
 
 // Pull is a pull request. Zero fields stand for an open one of the repository
@@ -241,6 +242,7 @@ func (a Artifact) filled(w *World) Artifact {
 	a.HeadRepository = or(a.HeadRepository, r.HeadRepository)
 	a.HeadBranch = or(a.HeadBranch, r.HeadBranch)
 	a.Commit = or(a.Commit, r.Commit)
+	a.Claims = or(a.Claims, a.Run)
 	a.Size = or(a.Size, int64(len(a.Bytes)))
 	a.Digest = or(a.Digest, Digest(a.Bytes))
 	if a.CreatedAt.IsZero() {

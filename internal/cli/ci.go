@@ -123,7 +123,7 @@ func (e *Env) ci(ctx context.Context, getenv func(string) string) int {
 	if j.pub.Workspace != nil {
 		defer j.pub.Workspace.Close()
 	}
-	github.Publish(context.WithoutCancel(ctx), j.pub)
+	github.Publish(ctx, j.pub)
 	return j.pub.ExitCode
 }
 
@@ -162,6 +162,7 @@ func (j *ciJob) prepare(e *Env, inActions bool) error {
 	if j.in, err = github.ReadInputs(getenv); err != nil {
 		return err
 	}
+	j.log.Mask(j.in.Token)
 	workspace := "."
 	if inActions {
 		if j.gh, err = github.ReadEnvironment(getenv); err != nil {
@@ -180,7 +181,10 @@ func (j *ciJob) prepare(e *Env, inActions bool) error {
 	if err != nil {
 		return err
 	}
-	j.pub.Workspace, j.pub.OutputDir = ws, j.in.OutputDir
+	j.pub.Workspace = ws
+	if j.pub.OutputDir, err = ws.Rel(j.in.WorkingDirectory, j.in.OutputDir); err != nil {
+		return err
+	}
 	j.pub.Part = j.in.Shard
 	if j.config, err = j.local(j.in.Config); err != nil {
 		return err
@@ -438,8 +442,8 @@ func (j *ciJob) files(r *ciRun) error {
 		return err
 	}
 	j.pub.Failing = findings.Failing
-	// Shards are put together from their evidence.
-	if j.in.IncludeContent || j.in.Shard.Count > 0 {
+	j.pub.Cases = j.in.Shard.Count > 0 // shards are put together from their evidence
+	if j.in.IncludeContent {
 		kept, err := r.store.Resolve(bundle)
 		if err != nil {
 			return err

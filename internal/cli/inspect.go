@@ -92,7 +92,11 @@ func storedDocument(run *store.Run) (*report.Document, error) {
 		return nil, err
 	}
 	if data != nil {
-		return report.ReadJSON(data)
+		doc, err := report.ReadJSON(data)
+		if err != nil {
+			return nil, fmt.Errorf("gate.json of %s: %w; oloproof gate decides the run again", run.Place(), err)
+		}
+		return doc, nil
 	}
 	m, t, err := load(run)
 	if err != nil {

@@ -96,10 +96,11 @@ func (r *finishedRun) seal(doc *report.Document) error {
 	if r.manifest.Completeness != evidence.Complete {
 		return r.writer.Abort(r.manifest)
 	}
-	if err := r.writer.Finish(r.manifest); err != nil {
+	// The decision first: whoever finds the run complete finds it decided.
+	if err := r.writer.SaveDocument(func(w io.Writer) error { return report.JSON(w, doc) }); err != nil {
 		return err
 	}
-	return r.writer.SaveDocument(func(w io.Writer) error { return report.JSON(w, doc) })
+	return r.writer.Finish(r.manifest)
 }
 
 // close lets go of the run's files.

@@ -11,6 +11,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/oloproof/oloproof-go/internal/decide"
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -294,7 +296,8 @@ func sentence(s string) string {
 	if s == "" {
 		return ""
 	}
-	return strings.ToUpper(s[:1]) + s[1:] + "."
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:] + "."
 }
 
 // pageFlips are the cases of a comparison whose verdict differs.

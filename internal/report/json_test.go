@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -211,12 +212,45 @@ func FuzzReadJSON(f *testing.F) {
 		if err := Text(&b, d, TextOptions{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
+		if err := CompareText(&b, d, TextOptions{Width: 80, Slices: true}); err != nil {
+			t.Fatal(err)
+		}
 		for line := range strings.Lines(b.String()) {
 			if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), unprintable) {
 				t.Errorf("unsafe line %q", line)
 			}
 		}
+		source := []byte(renderMarkdown(t, d, MarkdownOptions{Budget: 60_000}))
+		if problems := problemsOf(source); len(problems) > 0 || len(source) > 60_000 {
+			t.Errorf("%q in %d bytes\n%s", problems, len(source), source)
+		}
+		if problems := junitProblems(renderJUnit(t, d, nil)); len(problems) > 0 {
+			t.Errorf("JUnit: %q", problems)
+		}
+		if err := Trend(io.Discard, []TrendEntry{TrendEntryOf(d)}, "answer_correct", 80); err != nil {
+			t.Error(err)
+		}
 	})
+}
+
+// Every document can be rendered in every way, also after it was stored.
+func TestEveryDocumentIsRendered(t *testing.T) {
+	for name, in := range inputs() {
+		d, err := ReadJSON(encode(t, Build(in)))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		page := renderHTML(t, d, HTMLOptions{History: []TrendEntry{TrendEntryOf(d), TrendEntryOf(d)}})
+		if !strings.Contains(page, "</html>") || strings.Count(page, "<script") != 1 {
+			t.Errorf("%s: a page of %d bytes", name, len(page))
+		}
+		if text := renderCompare(t, d, TextOptions{Width: 80}); !strings.Contains(text, "Gate: ") {
+			t.Errorf("%s: no gate in\n%s", name, text)
+		}
+		if md := renderMarkdown(t, d, MarkdownOptions{}); !strings.HasPrefix(md, "### ") {
+			t.Errorf("%s: no heading in\n%s", name, md)
+		}
+	}
 }
 
 // Where a rule is PASS, its printed lower bound is not below the printed

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -101,6 +102,9 @@ func plainText(n ast.Node, source []byte) string {
 	return b.String()
 }
 
+// ownMethod is the version of a method behind its name, which is no mention.
+var ownMethod = regexp.MustCompile(`[a-z]@1\b`)
+
 // problemsOf says what of a rendering is not ours: links, images, tags other
 // than our own, and foreign text outside of code.
 func problemsOf(source []byte) []string {
@@ -132,7 +136,8 @@ func problemsOf(source []byte) []string {
 				}
 			}
 		case *ast.Text:
-			if s := string(n.Segment.Value(source)); strings.ContainsAny(s, foreignMark+"@#") {
+			s := ownMethod.ReplaceAllString(string(n.Segment.Value(source)), "")
+			if strings.ContainsAny(s, foreignMark+"@#") {
 				problems = append(problems, "text "+s)
 			}
 		}

@@ -112,11 +112,11 @@ type input struct{ Name, Value string }
 // invocation is a step that runs oloproof.
 type invocation struct {
 	*workflow
-	ID      string
-	Secrets []string
-	Inputs  []input
-	URL     bool // has the input url
-	Merges  bool
+	ID       string
+	Secrets  []string // variables that the suite reads
+	Inputs   []input
+	OnRunner bool // rather than in the action's container, which has no programs to start
+	Deployed bool // the endpoint is deployed by whoever writes the workflow
 }
 
 func newWorkflow(f ciFlags, dir string) (*workflow, error) {
@@ -349,7 +349,6 @@ func (w *workflow) Shard() *invocation {
 func (w *workflow) Gate() *invocation {
 	x := &invocation{workflow: w, ID: "gate"}
 	if w.Shards > 0 {
-		x.Merges = true
 		x.add("command", "merge")
 		x.add("from", "${{ steps.shards.outputs.found }}")
 		x.add("config", w.Config)
@@ -369,10 +368,10 @@ func (x *invocation) calls() {
 	x.add("url", x.url)
 	x.add("allowed-hosts", x.hosts)
 	x.add("env-allow", strings.Join(x.variables, ","))
-	if x.Exec {
+	if x.OnRunner = x.Exec; x.OnRunner {
 		x.add("allow-exec", "true")
 	}
-	x.URL = x.url != ""
+	x.Deployed = strings.Contains(x.url, "vars.")
 }
 
 func (x *invocation) add(name, value string) {

@@ -133,8 +133,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 func (c *Client) Requests() int { return int(c.requests.Load()) }
 
 // Begin returns a context whose calls share one minute, waits included. A call
-// with another context has a minute of its own.
+// with another context has a minute of its own. Begun again it stays as it is.
 func (c *Client) Begin(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Value(untilKey{}) != nil {
+		return context.WithCancel(ctx)
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, callsTime, errOutOfTime)
 	return context.WithValue(ctx, untilKey{}, c.now().Add(callsTime)), cancel
 }

@@ -156,6 +156,8 @@ func TestSharedTime(t *testing.T) {
 	if err := getCommit(b, ctx); err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancelAgain := b.client.Begin(ctx)
+	defer cancelAgain()
 	b.Fail(githubtest.Fault{Status: 429, Header: map[string]string{"Retry-After": "15"}, Times: 1})
 	if err := getCommit(b, ctx); reasonOf(err) != RateLimited {
 		t.Errorf("65 seconds of waiting were allowed: %v", err)

@@ -248,3 +248,33 @@ func TestReviewElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestUsualPath: all that a pull request's gate asks stays below 20 requests,
+// with four left to find and write the comment.
+func TestUsualPath(t *testing.T) {
+	b, l := reviewed(t, func(_ *githubtest.Pull, w *githubtest.World) {
+		for _, path := range []string{"release.yaml", "compare.yaml", "lock.json", "oloproof.yaml", "cases.jsonl"} {
+			w.Files["base:"+path] = githubtest.File{Content: []byte("x")}
+		}
+	})
+	b.stored(githubtest.Run{ID: 3, Commit: "base"})
+	ctx, cancel := b.client.Begin(t.Context())
+	defer cancel()
+	base, err := l.Base(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"release.yaml", "compare.yaml", "lock.json", "oloproof.yaml", "cases.jsonl"} {
+		if _, err := l.File(ctx, base.Commit, path, 1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := l.Baseline(ctx, b.query())
+	found(t, got, err, 3)
+	if rv, err := l.Review(ctx, reviewLabel); err != nil || !rv.Released {
+		t.Fatalf("Review() = %+v, %v", rv, err)
+	}
+	if n := b.client.Requests(); n > 16 {
+		t.Errorf("%d requests: %q", n, b.Server.Requests())
+	}
+}

@@ -74,11 +74,10 @@ func (c *commit) firstParent() string {
 
 // comparison is what the API says of two commits.
 type comparison struct {
-	Status       string   `json:"status"`   // ahead, behind, diverged, identical
-	AheadBy      int      `json:"ahead_by"` // commits of the head that the base lacks
-	MergeBase    commit   `json:"merge_base_commit"`
-	Commits      []commit `json:"commits"` // of the head that the base lacks, oldest first
-	TotalCommits int      `json:"total_commits"`
+	Status    string   `json:"status"`   // ahead, behind, diverged, identical
+	AheadBy   int      `json:"ahead_by"` // commits of the head that the base lacks
+	MergeBase commit   `json:"merge_base_commit"`
+	Commits   []commit `json:"commits"` // of the head that the base lacks, by page
 }
 
 // ancestor reports whether the base is an ancestor of the head, or the head.

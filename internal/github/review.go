@@ -141,21 +141,27 @@ func escapeSegments(s string) string {
 	return strings.Join(parts, "/")
 }
 
+// maxComparePages bounds how many commits of a merge group are read, by 100.
+const maxComparePages = 10
+
 // merges counts the commits from the base to the head along first parents, or
 // returns -1 when they cannot be followed.
 func (l *Lookup) merges(ctx context.Context, base, head string) (int, error) {
-	c, err := l.compare(ctx, base, head)
+	first := map[string]string{}
+	doing := fmt.Sprintf("compare %s with %s", short(base), short(head))
+	_, err := pages(ctx, l.client, doing, l.client.repo("compare", base+"..."+head), nil, maxComparePages, func(c comparison) bool {
+		for _, one := range c.Commits {
+			first[one.SHA] = one.firstParent()
+		}
+		return false
+	})
 	if err != nil {
 		return 0, err
-	}
-	first := map[string]string{}
-	for _, one := range c.Commits {
-		first[one.SHA] = one.firstParent()
 	}
 	n := 0
 	for at := head; at != base; n++ {
 		parent, ok := first[at]
-		if !ok || n > len(c.Commits) {
+		if !ok || n > len(first) { // not along first parents, or in a circle
 			return -1, nil
 		}
 		at = parent

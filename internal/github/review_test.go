@@ -1,6 +1,7 @@
 package github
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -218,6 +219,17 @@ func TestReviewQueue(t *testing.T) {
 		{"a group of one", map[string]any{"merge_group.base_sha": githubtest.SHA("q7")}, unlabel(7), ""},
 		{"a branch of the queue is gone", nil, func(w *githubtest.World) { w.Refs = map[string]string{} }, "told apart"},
 		{"more commits than entries", map[string]any{"merge_group.head_ref": "refs/heads/gh-readonly-queue/main/pr-8-" + githubtest.SHA("base")}, nil, "told apart"},
+		{"a base that the group does not follow", map[string]any{"merge_group.base_sha": githubtest.SHA("h7"),
+			"merge_group.head_ref": "refs/heads/gh-readonly-queue/main/pr-8-" + githubtest.SHA("h7")}, nil, "told apart"},
+		{"a pull request of 250 commits", nil, func(w *githubtest.World) {
+			parent := "base"
+			for i := range 250 {
+				name := fmt.Sprint("c", i)
+				w.Parents[name] = []string{parent}
+				parent = name
+			}
+			w.Parents["h8"] = []string{parent}
+		}, ""},
 		{"a branch that is none of a queue", map[string]any{"merge_group.head_ref": "refs/heads/main"}, nil, "told apart"},
 	}
 	for _, c := range cases {

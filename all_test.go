@@ -116,3 +116,43 @@ func TestBorders(t *testing.T) {
 		}
 	}
 }
+
+// TestFixedLibraries holds the libraries that the specification fixes: each is a
+// direct dependency, at the version it fixes, and used by the program.
+func TestFixedLibraries(t *testing.T) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{if not .Indirect}}{{.Path}} {{.Version}}{{end}}", "all").Output()
+	if err != nil {
+		t.Fatalf("go list -m: %v", err)
+	}
+	versions := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		if path, version, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			versions[path] = version
+		}
+	}
+	used := map[string]bool{}
+	for _, p := range listPackages(t) {
+		for _, imported := range p.Imports {
+			for path := range versions {
+				if below(imported, path) {
+					used[path] = true
+				}
+			}
+		}
+	}
+	for path, version := range map[string]string{
+		"github.com/sethvargo/go-githubactions": "v1.3.2",
+		"github.com/google/go-github/v62":       "v62.0.0",
+		"github.com/hashicorp/go-retryablehttp": "",
+		"gopkg.in/yaml.v3":                      "",
+	} {
+		switch got, direct := versions[path]; {
+		case !direct:
+			t.Errorf("%s is no direct dependency", path)
+		case version != "" && got != version:
+			t.Errorf("%s is %s, want %s", path, got, version)
+		case !used[path]:
+			t.Errorf("%s is not used by the program", path)
+		}
+	}
+}

@@ -34,7 +34,7 @@ func (l *Lookup) File(ctx context.Context, commit, name string, limit int64) ([]
 		return nil, fmt.Errorf("read %s: %q is no commit", clean(name), commit)
 	}
 	if !fs.ValidPath(name) || name == "." || path.Clean(name) != name || strings.ContainsAny(name, "\\\x00") {
-		return nil, fmt.Errorf("%s: want a path inside the repository, with slashes and without ..", doing)
+		return nil, fmt.Errorf("%s: want a path inside the repository, with slashes and without dots", doing)
 	}
 	res, err := l.client.send(ctx, doing, l.client.repo(append([]string{"contents"}, strings.Split(name, "/")...)...), url.Values{"ref": {commit}}, rawMedia)
 	if IsNotFound(err) {

@@ -30,7 +30,8 @@ func (r *Rules) Transport(base *http.Transport) *http.Transport {
 	g := &guard{rules: r, proxy: base.Proxy}
 	t.Proxy = g.route
 	t.DialContext = g.dial
-	t.DialTLSContext, t.Dial, t.DialTLS = nil, nil, nil // would be taken instead
+	t.DialTLSContext = nil       // would be taken instead, as would these
+	t.Dial, t.DialTLS = nil, nil //lint:ignore SA1019 old ways to dial are closed, not used
 	return t
 }
 

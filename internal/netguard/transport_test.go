@@ -264,6 +264,7 @@ func TestOtherWays(t *testing.T) {
 		return nil, errors.New("no")
 	}
 	wayContext := func(context.Context, string, string) (net.Conn, error) { return way("", "") }
+	//lint:ignore SA1019 the old ways must not be a way around
 	base := &http.Transport{Dial: way, DialTLS: way, DialContext: wayContext, DialTLSContext: wayContext, MaxIdleConnsPerHost: 7, ForceAttemptHTTP2: true}
 	transport := rules(t, Options{Implied: []string{"localhost.example"}, Resolver: (&names{}).resolver()}).Transport(base)
 	for _, address := range []string{"http://localhost.example/", "https://localhost.example/", "http://127.0.0.1/"} {

@@ -28,7 +28,7 @@ type behaviour struct {
 	err   error
 }
 
-var broken = errors.New("broken")
+var errBroken = errors.New("broken")
 
 // bench is a run in the making: every case is OK at once unless told otherwise.
 type bench struct {
@@ -237,7 +237,7 @@ func TestTheFirstBrokenCaseStopsTheRun(t *testing.T) {
 			read := b.cfg.Case
 			b.cfg.Case = func(j int) (*evidence.Case, error) {
 				if j == i {
-					return nil, broken
+					return nil, errBroken
 				}
 				return read(j)
 			}
@@ -273,7 +273,7 @@ func TestTheFirstBrokenCaseStopsTheRun(t *testing.T) {
 					case kind == "contract" && slices.Contains(bad, i):
 						does.err = &evidence.ContractError{CaseID: id(i)}
 					case kind == "system" && i == bad[0]:
-						does.err = broken
+						does.err = errBroken
 					}
 					return does
 				})
@@ -295,8 +295,8 @@ func TestTheFirstBrokenCaseStopsTheRun(t *testing.T) {
 						rt.Fatalf("error = %v, want a panic at %s", err, id(bad[0]))
 					}
 				default:
-					if !errors.Is(err, broken) {
-						rt.Fatalf("error = %v, want %v", err, broken)
+					if !errors.Is(err, errBroken) {
+						rt.Fatalf("error = %v, want %v", err, errBroken)
 					}
 				}
 				for i := range bad[0] {
@@ -353,13 +353,13 @@ func TestSinkErrorStops(t *testing.T) {
 					panic("no disk")
 				}
 				if r.Case.Index == 10 {
-					return broken
+					return errBroken
 				}
 				return b.keep(r)
 			}
 			summary, err := b.run(t)
 			var panicked *runner.PanicError
-			if how == "error" && !errors.Is(err, broken) || how == "panic" && !errors.As(err, &panicked) {
+			if how == "error" && !errors.Is(err, errBroken) || how == "panic" && !errors.As(err, &panicked) {
 				t.Errorf("error = %v", err)
 			}
 			if summary.Finished != 10 || len(b.records) != 10 {

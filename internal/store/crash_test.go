@@ -50,7 +50,7 @@ func child(what string) error {
 	}
 	var w *Writer
 	if what == "hold" {
-		if w, err = s.Resume("latest"); err != nil {
+		if _, err = s.Resume("latest"); err != nil {
 			return err
 		}
 		fmt.Println("held")

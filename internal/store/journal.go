@@ -98,8 +98,6 @@ type entry struct {
 	open  bool   // the case did not finish (NOT_RUN): it is called again on resuming
 }
 
-func (e entry) end() int64 { return e.off + int64(e.size) }
-
 // scanJournal reads a journal from its start and calls visit for every whole
 // line, in order. Lines that are torn or damaged are passed over. It returns
 // the offset after the last whole line and the number of other lines.

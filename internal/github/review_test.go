@@ -108,6 +108,13 @@ func TestReview(t *testing.T) {
 			p.Events = append(p.Events, labelled("maintainer", 60, 20))
 		})
 	})
+	t.Run("more events than are read", func(t *testing.T) {
+		wantReview(t, "more events", func(p *githubtest.Pull, _ *githubtest.World) {
+			for range 100 * maxEventPages {
+				p.Events = append(p.Events, happened("renamed", 10))
+			}
+		})
+	})
 	t.Run("fork", func(t *testing.T) {
 		wantReview(t, "", func(p *githubtest.Pull, w *githubtest.World) {
 			p.Fork = true

@@ -486,7 +486,7 @@ func listEvents(c *call, a *answer) {
 		if int64(p.Number) != c.number("issue_number") {
 			continue
 		}
-		for i, e := range p.Events {
+		for i, e := range page(c, a, p.Events) {
 			v := c.server.spec.firstOf("issue-event-for-issue-items")
 			v["id"], v["event"], v["created_at"] = i+1, e.Event, stamp(e.At)
 			actor := v["actor"].(map[string]any)
@@ -498,7 +498,7 @@ func listEvents(c *call, a *answer) {
 			some = append(some, v)
 		}
 	}
-	a.value = page(c, a, some)
+	a.value = some
 }
 
 func (c *call) commentJSON(x Comment) map[string]any {

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"bytes"
 	"maps"
 	"net/http"
 	"strings"
@@ -139,6 +140,31 @@ func TestBaseSnapshot(t *testing.T) {
 	base, err := l.Base(t.Context())
 	if err != nil || base.Commit != githubtest.SHA("base") || base.Note == "" {
 		t.Errorf("Base() = %+v, %v, want the event's base with a note", base, err)
+	}
+}
+
+// TestBaseOf: what other events are merged into.
+func TestBaseOf(t *testing.T) {
+	b, _ := proposal(t)
+	e, err := ParseEvent(EventPullRequestTarget, bytes.NewReader(githubtest.Payload(t, "pull_request-synchronize", proposed(nil))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := NewLookup(b.client, e).Base(t.Context())
+	if err != nil || base.Commit != githubtest.SHA("base") || base.Note != "" || base.Branch != "main" {
+		t.Errorf("target: %+v, %v", base, err)
+	}
+	l := b.lookup("merge_group-checks_requested", map[string]any{"merge_group.base_sha": githubtest.SHA("tip")})
+	if base, err := l.Base(t.Context()); err != nil || base.Commit != githubtest.SHA("tip") {
+		t.Errorf("merge group: %+v, %v", base, err)
+	}
+	for _, name := range []string{"push", "schedule", "workflow_dispatch", "workflow_run-completed"} {
+		if base, err := b.lookup(name, nil).Base(t.Context()); err != nil || base != nil {
+			t.Errorf("%s: %+v, %v", name, base, err)
+		}
+	}
+	if n := b.client.Requests(); n != 0 {
+		t.Errorf("%d requests: %q", n, b.Server.Requests())
 	}
 }
 

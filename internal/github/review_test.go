@@ -108,6 +108,16 @@ func TestReview(t *testing.T) {
 			p.Events = append(p.Events, labelled("maintainer", 60, 20))
 		})
 	})
+	t.Run("deleted fork", func(t *testing.T) {
+		wantReview(t, "its fork was deleted", func(p *githubtest.Pull, _ *githubtest.World) { p.Fork, p.ForkGone = true, true })
+	})
+	t.Run("more runs than are read", func(t *testing.T) {
+		wantReview(t, "more runs", func(_ *githubtest.Pull, w *githubtest.World) {
+			for i := range int64(100) {
+				w.Runs = append(w.Runs, githubtest.Run{ID: 1000 + i, Event: "pull_request", HeadBranch: "feature", Commit: "head", CreatedAt: at(30)})
+			}
+		})
+	})
 	t.Run("more events than are read", func(t *testing.T) {
 		wantReview(t, "more events", func(p *githubtest.Pull, _ *githubtest.World) {
 			for range 100 * maxEventPages {

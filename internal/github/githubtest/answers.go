@@ -34,6 +34,13 @@ func (a *answer) fail(status int, message string) {
 	a.value = map[string]any{"message": message, "documentation_url": "https://docs.github.com/rest", "status": fmt.Sprint(status)}
 }
 
+// asIs sends the value without holding it against the description, which does
+// not say that GitHub sends null for the repository of a deleted fork.
+func (a *answer) asIs() {
+	a.raw, _ = json.Marshal(a.value)
+	a.value = nil
+}
+
 type handler func(c *call, a *answer)
 
 // routes are the operations, by method and path below the repository. A last
@@ -181,10 +188,8 @@ func getRun(c *call, a *answer) {
 		return
 	}
 	a.value = c.runJSON(r)
-	if v := a.value.(map[string]any); v["head_repository"] == nil {
-		// GitHub sends null for a deleted fork, which its description does not say.
-		raw, _ := json.Marshal(v)
-		a.value, a.raw = nil, raw
+	if r.HeadRepository == -1 {
+		a.asIs()
 	}
 }
 
@@ -206,8 +211,7 @@ func listRuns(c *call, a *answer) {
 	}
 	a.value = map[string]any{"total_count": total, "workflow_runs": some}
 	if null {
-		raw, _ := json.Marshal(a.value)
-		a.value, a.raw = nil, raw
+		a.asIs()
 	}
 }
 
@@ -450,6 +454,9 @@ func getPull(c *call, a *answer) {
 	for _, p := range c.world.Pulls {
 		if int64(p.Number) == c.number("pull_number") {
 			a.value = c.pullJSON(c.server.spec.example("pull-request"), p)
+			if p.ForkGone {
+				a.asIs()
+			}
 			return
 		}
 	}

@@ -97,7 +97,8 @@ type ciJob struct {
 	temp   string // removed in the end
 	config string // path of the suite from the current directory
 	name   string
-	base   *proposal // nil unless the event proposes a change
+	base   *proposal       // nil unless the event proposes a change
+	past   *github.History // of the name; nil until it is asked for
 	pub    github.Publication
 	ending decide.Ending
 }
@@ -200,7 +201,7 @@ func (j *ciJob) prepare(e *Env, inActions bool) error {
 	if j.gh != nil && j.in.Token != "" {
 		j.client, err = github.NewClient(github.Config{
 			Environment: j.gh, Token: j.in.Token, UserAgent: "oloproof/" + Version(),
-			Now: e.Now, Sleep: sleep, Random: rand.Float64, Mask: func(secret string) { j.log.Mask(secret) },
+			Now: e.Now, Sleep: e.sleep, Random: rand.Float64, Mask: func(secret string) { j.log.Mask(secret) },
 		})
 		if err != nil {
 			return err
@@ -226,6 +227,36 @@ func (j *ciJob) local(name string) (string, error) {
 		return short, nil
 	}
 	return full, nil
+}
+
+// fromRoot turns a path from the current directory into one from the workspace's
+// root, as everything is named that is shown or stored.
+func (j *ciJob) fromRoot(name string) string {
+	if name == "" || strings.HasPrefix(name, builtinPrefix) {
+		return name
+	}
+	full, err := filepath.Abs(name)
+	if err != nil {
+		return name
+	}
+	rel, err := filepath.Rel(j.pub.Workspace.Dir(), full)
+	if err != nil || !filepath.IsLocal(rel) {
+		return filepath.ToSlash(name)
+	}
+	return filepath.ToSlash(rel)
+}
+
+// rooted names the files of problems from the workspace's root.
+func (j *ciJob) rooted(err error) error {
+	var list problem.List
+	if !errors.As(err, &list) {
+		return err
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].File = j.fromRoot(list[i].File)
+	}
+	return list
 }
 
 // restricted is the world as the suite may see it: named variables only, a store
@@ -307,16 +338,20 @@ func (r *ciRun) document() *report.Document { return r.verdict.document() }
 func (j *ciJob) candidate(ctx context.Context) (*ciRun, error) {
 	flags := configFlags{config: j.config}
 	var err error
-	if j.in.Policy != "" && !strings.HasPrefix(j.in.Policy, "builtin:") {
-		if flags.policy, err = j.local(j.in.Policy); err != nil {
-			return nil, err
-		}
-	} else {
-		flags.policy = j.in.Policy
+	if flags.policy, err = j.policyFile(j.in.Policy); err != nil {
+		return nil, err
+	}
+	// A policy that the change takes away still decides, as the base commit has it.
+	if flags.none = flags.policy != "" && j.base != nil && j.base.release != nil && absent(flags.policy); flags.none {
+		flags.policy = ""
 	}
 	p, err := openProject(flags)
 	if err != nil {
-		return nil, err
+		return nil, j.rooted(err)
+	}
+	p.suite.Path = j.fromRoot(p.suite.Path)
+	if p.policy != nil {
+		p.policy.Path = j.fromRoot(p.policy.Path)
 	}
 	r := &ciRun{project: p}
 	if r.store, err = j.env.openStore(j.config); err != nil {
@@ -339,7 +374,7 @@ func (j *ciJob) candidate(ctx context.Context) (*ciRun, error) {
 		return nil, err
 	}
 	m := r.manifest
-	m.Name = j.name
+	m.Name, m.Policies = j.name, nil // those that decide are added then
 	if j.gh != nil {
 		m.Commit = j.gh.SHA
 		m.CI = &evidence.CI{
@@ -357,6 +392,14 @@ func (j *ciJob) candidate(ctx context.Context) (*ciRun, error) {
 	return r, nil
 }
 
+// policyFile turns the input of a policy into what is loaded; "" for none.
+func (j *ciJob) policyFile(input string) (string, error) {
+	if input == "" || strings.HasPrefix(input, builtinPrefix) {
+		return input, nil
+	}
+	return j.local(input)
+}
+
 func (j *ciJob) perform(ctx context.Context, p *project, flags configFlags) (*activeRun, error) {
 	x := &activeRun{env: j.env, project: p, cases: p.data, flags: runFlags{
 		configFlags: flags, url: j.in.URL, name: j.name, concurrency: j.in.Concurrency,
@@ -364,22 +407,49 @@ func (j *ciJob) perform(ctx context.Context, p *project, flags configFlags) (*ac
 	if j.in.Shard.Count > 0 {
 		x.flags.shard = fmt.Sprintf("%d/%d", j.in.Shard.Index, j.in.Shard.Count)
 	}
-	transport, err := j.guard(p, x.flags)
-	if err != nil {
+	if err := j.resolve(x); err != nil {
 		return nil, err
 	}
-	x.transport = transport
-	j.log.Group("Running the suite")
-	err = x.perform(ctx)
-	if x.resolved != nil {
-		j.log.Mask(x.resolved.Secrets...)
+	var err error
+	if x.transport, err = j.guard(p, x.flags); err != nil {
+		return nil, err
 	}
-	j.log.EndGroup()
-	if err != nil && x.resolved == nil && j.event != nil && (j.event.FromFork() || j.event.FromDependabot(j.gh)) {
-		return x, &titledError{err, "Needs a secret that forks do not get",
+	j.log.Group("Running the suite")
+	defer j.log.EndGroup()
+	return x, x.perform(ctx)
+}
+
+// resolve fills in what the suite takes from the environment. Its secrets are
+// masked before anything is printed that may hold them.
+func (j *ciJob) resolve(x *activeRun) error {
+	var lacking []string // variables that the suite asked for and did not get
+	env := *j.env
+	env.Lookup = func(name string) (string, bool) {
+		value, ok := j.env.Lookup(name)
+		if value == "" && name != "OLOPROOF_ALLOW_EXEC" {
+			lacking = append(lacking, name)
+		}
+		return value, ok
+	}
+	x.env = &env
+	err := x.resolve(x.project.suite)
+	x.env = j.env
+	if err == nil {
+		j.log.Mask(x.resolved.Secrets...)
+		return nil
+	}
+	if len(lacking) == 0 {
+		return err
+	}
+	if barred := slices.DeleteFunc(slices.Clone(lacking), func(name string) bool { return j.getenv(name) == "" }); len(barred) > 0 {
+		return &titledError{err, "Configuration error",
+			"the suite may read only the variables that the input env-allow names: add " + strings.Join(barred, ", ")}
+	}
+	if j.event != nil && (j.event.FromFork() || j.event.FromDependabot(j.gh)) {
+		return &titledError{err, "Needs a secret that forks do not get",
 			"run the gate of forks from a workflow_run workflow, which has the secrets: see docs/github.md"}
 	}
-	return x, err
+	return err
 }
 
 func (j *ciJob) mergeFrom(st *store.Store) (*finishedRun, error) {
@@ -414,8 +484,12 @@ func (j *ciJob) commentPlan(ctx context.Context) {
 		pr, why, err := j.lookup.PullRequest(ctx)
 		switch {
 		case err != nil:
-			plan.ReadOnly = "the pull request could not be looked up"
+			j.notice("No comment was written", err.Error())
+			plan.Mode = github.CommentNever
 		case pr == nil && why != "":
+			if j.in.Command == github.CommandReport {
+				j.notice("No comment was written", why)
+			}
 			plan.Mode = github.CommentNever
 		case pr != nil:
 			plan.Pull, plan.Head = pr.Number, pr.Head.SHA
@@ -423,6 +497,10 @@ func (j *ciJob) commentPlan(ctx context.Context) {
 		plan.API = github.NewConversations(j.client)
 	}
 	j.pub.Comment = plan
+}
+
+func (j *ciJob) notice(title, message string) {
+	j.pub.Notices = append(j.pub.Notices, github.Annotation{Level: github.LevelNotice, Title: title, Message: message})
 }
 
 // files hands the run's files to the publication.
@@ -442,7 +520,6 @@ func (j *ciJob) files(r *ciRun) error {
 		return err
 	}
 	j.pub.Failing = findings.Failing
-	j.pub.Cases = j.in.Shard.Count > 0 // shards are put together from their evidence
 	if j.in.IncludeContent {
 		kept, err := r.store.Resolve(bundle)
 		if err != nil {
@@ -503,6 +580,8 @@ func age(d time.Duration, commits *int) string {
 		parts = append(parts, fmt.Sprintf("%d days", days))
 	case d >= 2*time.Hour:
 		parts = append(parts, fmt.Sprintf("%d hours", int(d.Hours())))
+	case d < 2*time.Minute:
+		parts = append(parts, "1 minute")
 	default:
 		parts = append(parts, fmt.Sprintf("%d minutes", int(d.Minutes())))
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/oloproof/oloproof-go/internal/compare"
@@ -77,16 +78,21 @@ func (j *ciJob) atRoot(name string) string {
 
 // basePolicy reads a policy at the base commit; nil when there is none.
 func (j *ciJob) basePolicy(ctx context.Context, name, beside string) (*policy.Policy, error) {
-	if strings.HasPrefix(name, "builtin:") {
-		return policy.Load(name)
+	switch {
+	case name == "":
+		name = j.atRoot(path.Join(path.Dir(filepath.ToSlash(j.in.Config)), beside))
+	case !strings.HasPrefix(name, builtinPrefix):
+		name = j.atRoot(name)
 	}
-	if name == "" {
-		name = path.Join(path.Dir(filepath.ToSlash(j.in.Config)), beside)
-	}
-	return j.policyAt(ctx, j.atRoot(name))
+	return j.policyAt(ctx, name)
 }
 
+// policyAt reads a policy, named from the repository's root, at the base commit;
+// nil when there is none.
 func (j *ciJob) policyAt(ctx context.Context, name string) (*policy.Policy, error) {
+	if strings.HasPrefix(name, builtinPrefix) {
+		return policy.Load(name)
+	}
 	data, err := j.base.read(ctx, name, maxPolicy)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -146,8 +152,6 @@ func gateway() (netip.Addr, error) {
 
 // decide finds the baseline, decides every policy and stores the result.
 func (j *ciJob) decide(ctx context.Context, r *ciRun) error {
-	ctx, cancel := j.begin(ctx)
-	defer cancel()
 	baseline, pin, err := j.baselines(ctx)
 	if err != nil {
 		return err
@@ -165,50 +169,54 @@ func (j *ciJob) decide(ctx context.Context, r *ciRun) error {
 		return err
 	}
 	r.verdict.in.Baseline = reportBaseline(baseline)
-	doc := r.document()
 	for _, p := range r.verdict.in.Policies {
-		r.manifest.Policies = append(r.manifest.Policies, evidence.PolicyRef{Path: filepath.ToSlash(p.Policy.Path), Digest: evidence.Digest(p.Policy.Digest)})
+		ref := evidence.PolicyRef{Path: p.Policy.Path, Digest: evidence.Digest(p.Policy.Digest)}
+		if ref.Digest != "" && !slices.Contains(r.manifest.Policies, ref) {
+			r.manifest.Policies = append(r.manifest.Policies, ref)
+		}
 		j.ending.Gates = append(j.ending.Gates, p.Result.Gate)
 	}
+	doc := r.document()
 	if doc.Gate != nil {
 		r.manifest.Status = evidence.RunDecided
 	}
 	if r.manifest.Completeness != evidence.Complete {
 		r.manifest.Status = evidence.RunError
 	}
-	j.unreadable(baseline)
-	if doc.Gate != nil {
-		doc.Gate.ExitCode = j.ending.ExitCode()
-	}
+	j.unreadable(doc, baseline, pin)
 	j.pub.Document = doc
 	j.pub.BaselineState = string(baseline.State)
 	j.pub.BaselineRunID, j.pub.BaselineSHA = baseline.ID, baseline.Commit
 	return r.seal(doc)
 }
 
-func (j *ciJob) begin(ctx context.Context) (context.Context, context.CancelFunc) {
-	if j.client == nil {
-		return context.WithCancel(ctx)
-	}
-	return j.client.Begin(ctx)
-}
-
-// unreadable notes that something could not be looked up, which ends with 2
-// unless a FAIL blocks.
-func (j *ciJob) unreadable(baseline *github.Baseline) {
+// unreadable notes that something could not be looked up, which blocks, and ends
+// with 2 unless a FAIL does.
+func (j *ciJob) unreadable(doc *report.Document, baseline, pin *github.Baseline) {
+	var wrong problem.List
+	t := &github.Trouble{}
 	switch {
 	case j.base != nil && j.base.unreadable != nil:
-		j.ending.Unreadable = true
-		j.pub.Trouble = &github.Trouble{
-			Title: "Could not read policy and suite at the base commit", Err: j.base.unreadable,
-			Remedy: "check the permissions of the job (contents: read) and run it again",
+		t.Title, t.Err = "Could not read policy and suite at the base commit", j.base.unreadable
+		t.Remedy = "check the permissions of the job (contents: read) and run it again"
+		if errors.As(t.Err, &wrong) {
+			t.Remedy = "the file on the base branch is wrong: mend it there, which someone has to merge past this gate"
 		}
 	case baseline.State == github.Unavailable:
-		j.ending.Unreadable = true
-		j.pub.Trouble = &github.Trouble{
-			Title: "Could not look for the baseline", Err: baseline.Err,
-			Remedy: "check the permissions of the job (actions: read) and run it again",
+		t.Title, t.Err = "Could not look for the baseline", baseline.Err
+		t.Remedy = "check the permissions of the job (actions: read) and run it again"
+	case pin != nil && pin.State == github.Unavailable:
+		t.Title, t.Err = "Could not read the pinned reference", pin.Err
+		t.Remedy = "check the permissions of the job (actions: read, contents: read) and run it again"
+	default:
+		return
+	}
+	j.ending.Unreadable, j.pub.Trouble = true, t
+	if g := doc.Gate; g != nil {
+		if g.ExitCode = j.ending.ExitCode(); g.Action != string(decide.Block) {
+			g.Action, g.Meaning = string(decide.Block), "Blocked because not all could be looked up that the decision needs."
 		}
+		g.Reasons = append(g.Reasons, decide.GateNotLookedUp)
 	}
 }
 
@@ -222,41 +230,50 @@ func (j *ciJob) baselines(ctx context.Context) (baseline, pin *github.Baseline, 
 		}
 	}
 	if q.Choice.Path != "" {
-		if q.Choice.Path, err = j.local(q.Choice.Path); err != nil {
-			return nil, nil, err
-		}
+		baseline, err = j.fromPath(q.Choice.Path)
+		return baseline, nil, err
 	}
 	if j.lookup == nil {
-		return j.withoutGitHub(q)
+		return j.withoutGitHub(q), nil, nil
 	}
 	if baseline, err = j.lookup.Baseline(ctx, q); err != nil {
 		return nil, nil, err
 	}
-	if q.Lock != nil && baseline.How != "the pinned reference" {
+	if q.Lock != nil && !baseline.Pinned && baseline.ID != q.Lock.RunID {
 		pin = j.lookup.Pin(ctx, q)
 	}
 	return baseline, pin, nil
 }
 
-// withoutGitHub takes the baseline from a path, which is all there is to look at.
-func (j *ciJob) withoutGitHub(q github.Query) (baseline, pin *github.Baseline, err error) {
-	switch {
-	case q.Choice.None:
-		return &github.Baseline{State: github.Off, Reason: "the input baseline is none"}, nil, nil
-	case q.Choice.Path == "" && j.gh != nil:
-		return &github.Baseline{State: github.Unavailable, Err: errors.New("there is no github-token")}, nil, nil
-	case q.Choice.Path == "":
-		return &github.Baseline{State: github.None, Reason: "outside GitHub Actions a baseline is a path: --baseline"}, nil, nil
+// fromPath takes the baseline from a bundle of the workspace.
+func (j *ciJob) fromPath(name string) (*github.Baseline, error) {
+	file, err := j.local(name)
+	if err != nil {
+		return nil, err
+	}
+	if file, err = filepath.Abs(file); err != nil { // a place, not the name of a stored run
+		return nil, err
 	}
 	st, err := j.env.openStore(j.config)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	run, err := st.Resolve(q.Choice.Path)
+	run, err := st.Resolve(file)
 	if err != nil {
-		return nil, nil, err
+		return nil, problem.Errorf("baseline: %v", err)
 	}
-	return &github.Baseline{State: github.Found, Run: run, How: "the path " + q.Choice.Path, Commit: run.Manifest.Commit}, nil, nil
+	return &github.Baseline{State: github.Found, Run: run, How: "the path " + name, Commit: run.Manifest.Commit}, nil
+}
+
+// withoutGitHub is the baseline where nobody can be asked.
+func (j *ciJob) withoutGitHub(q github.Query) *github.Baseline {
+	switch {
+	case q.Choice.None:
+		return &github.Baseline{State: github.Off, Reason: "the input baseline is none"}
+	case j.gh != nil:
+		return &github.Baseline{State: github.Unavailable, Err: errors.New("there is no github-token")}
+	}
+	return &github.Baseline{State: github.None, Reason: "outside GitHub Actions a baseline is a path: --baseline"}
 }
 
 // lock reads the pin: at the base commit for a proposed change.
@@ -289,11 +306,14 @@ func closeBaseline(b *github.Baseline) {
 }
 
 func reportBaseline(b *github.Baseline) *report.Baseline {
-	out := &report.Baseline{State: string(b.State), Commit: b.Commit, Branch: b.Branch, Age: age(b.Age, b.Distance), Trail: []report.Rejects{}}
+	out := &report.Baseline{State: string(b.State), Commit: b.Commit, Branch: b.Branch, Age: age(b.Age, b.Distance), How: b.How, Trail: []report.Rejects{}}
 	if b.Run != nil {
 		out.Run = b.Run.Manifest.ID
 	}
 	for _, t := range b.Trail {
+		if t.RejectedBecause == "" {
+			continue // what was picked
+		}
 		out.Trail = append(out.Trail, report.Rejects{Candidate: t.Candidate, RejectedBecause: t.RejectedBecause})
 	}
 	return out
@@ -320,46 +340,27 @@ type rolePolicy struct {
 // policies finds out which policies decide: the base commit's and the proposed
 // ones, of which the stricter gate counts, or the only ones there are.
 func (d *ciDecision) policies(ctx context.Context) error {
-	proposedCompare, err := d.proposedCompare()
+	compare, err := d.proposedCompare()
 	if err != nil {
-		return err
+		return d.rooted(err)
 	}
 	own := d.run.project.policy
-	if d.base == nil || d.base.unreadable != nil {
+	d.introduces(ctx)
+	d.pub.PolicySource = "checkout"
+	if d.base == nil || d.base.unreadable != nil || !d.wherePoliciesWere(ctx) {
 		d.use(&d.release, report.RoleOnly, own)
-		d.use(&d.compare, report.RoleOnly, proposedCompare)
-		d.pub.PolicySource = "checkout"
-		return d.firstRun(ctx)
-	}
-	release, compare := d.base.release, d.base.compare
-	if release == nil && compare == nil {
-		moved, err := d.wherePoliciesWere(ctx)
-		if err != nil {
-			return err
-		}
-		for _, p := range moved {
-			if len(p.RunRules()) > 0 && release == nil {
-				release = p
-			}
-			if len(p.ComparisonRules()) > 0 && compare == nil {
-				compare = p
-			}
-		}
-	}
-	if release == nil && compare == nil { // an introduction, or moved
-		d.use(&d.release, report.RoleOnly, own)
-		d.use(&d.compare, report.RoleOnly, proposedCompare)
-		d.pub.PolicySource = "checkout"
+		d.use(&d.compare, report.RoleOnly, compare)
 		return nil
 	}
 	d.pub.PolicySource = "base commit " + d.base.commit
-	d.use(&d.release, report.RoleBase, release)
-	d.use(&d.compare, report.RoleBase, compare)
-	d.use(&d.release, report.RoleProposed, own)
-	d.use(&d.compare, report.RoleProposed, proposedCompare)
-	for _, pair := range [][2]*policy.Policy{{release, own}, {compare, proposedCompare}} {
-		if pair[0] != nil {
-			d.relaxed(policyRelaxations(pair[0], pair[1]))
+	for _, x := range []struct {
+		list         *[]rolePolicy
+		base, change *policy.Policy
+	}{{&d.release, d.base.release, own}, {&d.compare, d.base.compare, compare}} {
+		d.use(x.list, report.RoleBase, x.base)
+		d.use(x.list, report.RoleProposed, x.change)
+		if x.base != nil {
+			d.relaxed(policyRelaxations(x.base, x.change))
 		}
 	}
 	return nil
@@ -386,69 +387,98 @@ func (d *ciDecision) use(list *[]rolePolicy, role string, p *policy.Policy) {
 }
 
 func (d *ciDecision) proposedCompare() (*policy.Policy, error) {
-	flags := configFlags{config: d.config, policy: d.in.ComparePolicy}
-	if flags.policy != "" && !strings.HasPrefix(flags.policy, "builtin:") {
-		var err error
-		if flags.policy, err = d.local(flags.policy); err != nil {
-			return nil, err
-		}
+	flags := configFlags{config: d.config}
+	var err error
+	if flags.policy, err = d.policyFile(d.in.ComparePolicy); err != nil {
+		return nil, err
 	}
-	return loadComparePolicy(flags)
+	if flags.policy != "" && d.base != nil && d.base.compare != nil && absent(flags.policy) {
+		return nil, nil // the base commit's decides
+	}
+	p, err := loadComparePolicy(flags)
+	if p != nil {
+		p.Path = d.fromRoot(p.Path)
+	}
+	return p, err
 }
 
-// firstRun finds out whether a run on a branch is the first of its name.
-func (d *ciDecision) firstRun(ctx context.Context) error {
+// introduces finds out whether the gate is new: no trusted run on the branch ever
+// stored its name. Then comparison rules have nothing to look at, and only warn.
+func (d *ciDecision) introduces(ctx context.Context) {
 	if d.lookup == nil || d.baseline.State != github.None {
-		return nil
+		return
 	}
-	h, err := d.lookup.History(ctx, d.name, d.temp)
-	if err != nil {
-		return nil // then it is none: what blocks, blocks
+	past, err := d.pastRuns(ctx)
+	switch {
+	case err == nil:
+		d.introduction = !past.Stored
+	case d.base == nil:
+		d.run.verdict.note("whether this is the first run of its name could not be looked up: %v", err)
+	default:
+		d.base.unreadable = err
 	}
-	d.introduction = !h.Stored
-	return nil
 }
 
-// wherePoliciesWere reads the policies of a gate at the paths of its last trusted
-// run, when there are none at the paths named now.
-func (d *ciDecision) wherePoliciesWere(ctx context.Context) ([]*policy.Policy, error) {
+// pastRuns is what earlier runs of the name on the base branch have left.
+func (j *ciJob) pastRuns(ctx context.Context) (*github.History, error) {
+	if j.past != nil {
+		return j.past, nil
+	}
+	var err error
+	j.past, err = j.lookup.History(ctx, j.name, j.temp)
+	return j.past, err
+}
+
+// wherePoliciesWere looks for policies that are not at the paths named now at
+// those of the last trusted run, so that a policy which was moved still decides.
+// It reports whether some policy of the base commit decides; where the base
+// branch had one that is nowhere now, the gate blocks.
+func (d *ciDecision) wherePoliciesWere(ctx context.Context) bool {
+	base := d.base
+	if base.release != nil && (base.compare != nil || d.baseline.State != github.Found) {
+		return true
+	}
 	var paths []string
+	lost := false // nothing says where they were
 	if d.baseline.State == github.Found {
 		for _, ref := range d.baseline.Run.Manifest.Policies {
 			paths = append(paths, ref.Path)
 		}
 	} else {
-		h, err := d.lookup.History(ctx, d.name, d.temp)
+		past, err := d.pastRuns(ctx)
 		if err != nil {
-			d.base.unreadable = err
-			return nil, nil
+			base.unreadable = err
+			return false
 		}
-		if !h.Stored {
-			d.introduction = true
-			return nil, nil
-		}
-		paths = h.Policies
+		paths, lost = past.Policies, past.Lost
 	}
-	var found []*policy.Policy
 	for _, name := range paths {
-		p, err := d.policyAt(ctx, d.atRoot(name))
-		if strings.HasPrefix(name, "builtin:") {
-			p, err = policy.Load(name)
-		}
-		if err != nil {
-			d.base.unreadable = err
-			return nil, nil
-		}
-		if p != nil {
-			found = append(found, p)
+		if err := d.find(ctx, name); err != nil {
+			base.unreadable = err
+			return false
 		}
 	}
-	if len(found) == 0 {
-		d.run.verdict.in.Policies = append(d.run.verdict.in.Policies, report.PolicyResult{
-			Role: report.RoleBase, Policy: &policy.Policy{Path: strings.Join(paths, ", ")}, Result: decide.Result{Gate: decide.Moved()},
-		})
+	none := base.release == nil && base.compare == nil
+	if none && len(paths) > 0 || base.release == nil && lost {
+		d.run.verdict.add(report.RoleBase, &policy.Policy{Path: strings.Join(paths, ", ")}, decide.Result{Gate: decide.Moved()})
 	}
-	return found, nil
+	return !none
+}
+
+// find reads a policy of the last trusted run at the base commit and takes it for
+// what is not known yet.
+func (d *ciDecision) find(ctx context.Context, name string) error {
+	p, err := d.policyAt(ctx, name)
+	if err != nil || p == nil {
+		return err
+	}
+	if d.base.release == nil && len(p.RunRules()) > 0 {
+		d.base.release = p
+	}
+	if d.base.compare == nil && len(p.ComparisonRules()) > 0 {
+		d.base.compare = p
+	}
+	return nil
 }
 
 // integrity finds out what the proposed suite took away, and whether people
@@ -458,7 +488,7 @@ func (d *ciDecision) integrity(ctx context.Context) error {
 		return nil
 	}
 	p := d.run.project
-	list, err := d.base.suite.relaxations(p.suite, p.data)
+	list, err := d.base.suite.relaxations(p.suite, p.data, d.fromRoot)
 	if err != nil {
 		return err
 	}
@@ -487,6 +517,7 @@ func (d *ciDecision) integrity(ctx context.Context) error {
 	}
 	d.released = review.Released
 	if review.Released {
+		d.kept.released = true
 		d.run.verdict.note("the change of the suite was released by the label %s, set by %s", review.Label, strings.Join(review.By, ", "))
 	} else {
 		d.run.verdict.note("the suite was relaxed, and no label releases it: %s", review.Why)
@@ -507,7 +538,7 @@ func (d *ciDecision) decide() error {
 		if err := d.check(p); err != nil {
 			return err
 		}
-		if d.kept == nil || d.released {
+		if d.kept == nil {
 			v.decideRun(p.role, p.policy)
 			continue
 		}

@@ -38,6 +38,8 @@ type Env struct {
 	Environ []string // what a launched service inherits
 	Now     func() time.Time
 	Rand    io.Reader // ids of runs, jitter of retries
+	// Sleep waits before a call is tried again. Nil waits as long as it says.
+	Sleep func(ctx context.Context, d time.Duration) error
 }
 
 // Interrupted is the cause of a context that a signal ended.

@@ -88,13 +88,16 @@ func (b *baseSuite) open(ctx context.Context, read fileAt, name string) error {
 	return err
 }
 
-// relaxations lists in what a proposed suite and its cases are laxer.
-func (b *baseSuite) relaxations(s *suite.Suite, d *dataset.Dataset) ([]relax.Relaxation, error) {
+// relaxations lists in what a proposed suite and its cases are laxer. Files are
+// named from the repository's root, as fromRoot does it.
+func (b *baseSuite) relaxations(s *suite.Suite, d *dataset.Dataset, fromRoot func(string) string) ([]relax.Relaxation, error) {
 	list := suite.Relaxations(b.suite, s)
 	cases, err := dataset.Relaxations(b.data, d, b.suite.Slices)
 	for i := range cases {
 		if cases[i].File == filepath.Join(b.dir, "cases.jsonl") {
 			cases[i].File = path.Join(path.Dir(b.suite.Path), filepath.ToSlash(b.suite.Dataset))
+		} else {
+			cases[i].File = fromRoot(cases[i].File)
 		}
 	}
 	return append(list, cases...), err
@@ -111,6 +114,7 @@ type keptSuite struct {
 	taken      map[string]bool // ids of cases that were removed or edited
 	altered    map[string]bool // metrics whose evaluator was changed
 	gone       map[string]bool // metrics that the proposed suite does not have
+	released   bool            // by people
 	tables     map[tableKey]*measure.Table
 	candidates []evidence.Outcome // of the candidate, with the base suite's judgments
 	baselines  map[string]evidence.Outcome
@@ -120,7 +124,7 @@ type keptSuite struct {
 // judged.
 type tableKey struct {
 	ceiling bool // as the worst under a ceiling
-	gone    bool // the baseline's cases only
+	gone    bool // the baseline's judgments only
 }
 
 // newKeptSuite compares the suites. It is nil when nothing was taken away.
@@ -191,7 +195,37 @@ func sameQuestion(base *dataset.Dataset, i int, proposed *dataset.Dataset, j int
 
 // read takes what both runs judged into the order of the base suite's metrics.
 func (k *keptSuite) read() error {
-	err := k.candidate.CaseLines(func(line evidence.CaseLine) error {
+	read := k.candidateJudged
+	if k.candidate.HasCases() {
+		read = k.candidateAgain
+	}
+	if err := read(); err != nil || k.baseline == nil {
+		return err
+	}
+	k.baselines = map[string]evidence.Outcome{}
+	return k.eachOutcome(k.baseline, func(o evidence.Outcome) { k.baselines[o.ID] = o })
+}
+
+// candidateJudged takes the candidate's judgments as they stand: without its
+// answers an altered evaluator cannot judge them as it did before.
+func (k *keptSuite) candidateJudged() error {
+	return k.eachOutcome(k.candidate, func(o evidence.Outcome) {
+		if k.taken[o.ID] {
+			return
+		}
+		for i := range o.Judgments {
+			if o.Judgments[i].State == 0 {
+				o.Judgments[i] = evidence.Judgment{State: evidence.Missing, Reason: evidence.ReasonNotRun}
+			}
+		}
+		k.candidates = append(k.candidates, o)
+	})
+}
+
+// candidateAgain judges the candidate's answers by the evaluators that were
+// altered, as they were before.
+func (k *keptSuite) candidateAgain() error {
+	return k.candidate.CaseLines(func(line evidence.CaseLine) error {
 		if k.taken[line.Case.ID] {
 			return nil
 		}
@@ -205,16 +239,16 @@ func (k *keptSuite) read() error {
 		k.candidates = append(k.candidates, evidence.OutcomeOf(&line.Case, &line.Execution, nil, judgments))
 		return nil
 	})
-	if err != nil || k.baseline == nil {
-		return err
-	}
-	k.baselines = map[string]evidence.Outcome{}
-	m := k.baseline.Manifest
-	return k.baseline.Outcomes(func(_ int, o *evidence.Outcome) error {
+}
+
+// eachOutcome gives what a run judged as the base suite does, in the order of its
+// metrics. What the run did not judge so has no state.
+func (k *keptSuite) eachOutcome(run *store.Run, visit func(evidence.Outcome)) error {
+	return run.Outcomes(func(_ int, o *evidence.Outcome) error {
 		kept := evidence.Outcome{ID: o.ID, Digest: o.Digest, Status: o.Status, LatencyMS: o.LatencyMS}
 		kept.Judgments = make([]evidence.Judgment, len(k.judged()))
 		judged := 0
-		for _, spec := range m.Metrics {
+		for _, spec := range run.Manifest.Metrics {
 			if spec.Kind == evidence.Quantile {
 				continue
 			}
@@ -225,7 +259,7 @@ func (k *keptSuite) read() error {
 			}
 			judged++
 		}
-		k.baselines[o.ID] = kept
+		visit(kept)
 		return nil
 	})
 }
@@ -250,15 +284,16 @@ func (k *keptSuite) kept(p *policy.Policy) (decide.Kept, error) {
 		metrics[rule.ID] = &t.Metrics(p.ConfidenceLevel)[i]
 	}
 	return decide.Kept{
-		Metrics: func(rule policy.Rule) *measure.Metric { return metrics[rule.ID] },
-		Gone:    func(metric string) bool { return k.gone[metric] },
+		Metrics:  func(rule policy.Rule) *measure.Metric { return metrics[rule.ID] },
+		Gone:     func(metric string) bool { return k.gone[metric] },
+		Released: k.released,
 	}, nil
 }
 
 // table counts the run as the base suite would have, for one rule: where the
 // baseline has no judgment either, the worst for the rule is taken.
 func (k *keptSuite) table(rule policy.Rule) (*measure.Table, error) {
-	gone := k.gone[rule.Metric]
+	gone := k.gone[rule.Metric] || k.altered[rule.Metric] && !k.candidate.HasCases()
 	key := tableKey{ceiling: rule.Max != nil, gone: gone}
 	if t, ok := k.tables[key]; ok {
 		return t, nil

@@ -117,8 +117,9 @@ func (e *Env) startMerge(st *store.Store, shards []*store.Run) (*finishedRun, er
 // fill takes the shards' cases into the run and counts those that none brought.
 func (r *finishedRun) fill(shards []*store.Run) error {
 	m := r.manifest
+	bare := slices.ContainsFunc(shards, func(s *store.Run) bool { return !s.HasCases() })
 	for _, shard := range shards {
-		note, err := copyShard(r.writer, r.tally, m, shard)
+		note, err := copyShard(r.writer, r.tally, m, shard, bare)
 		if err != nil {
 			return err
 		}
@@ -216,15 +217,18 @@ func mergedManifest(shards []*store.Run) *evidence.Manifest {
 }
 
 // copyShard takes every case of a shard into the merged run, and says what a
-// person must know.
-func copyShard(w *store.Writer, t *tally, m *evidence.Manifest, shard *store.Run) (note string, err error) {
+// person must know. A bare run is one without questions and answers.
+func copyShard(w *store.Writer, t *tally, m *evidence.Manifest, shard *store.Run, bare bool) (note string, err error) {
 	part := shard.Manifest.Shard
 	lines := 0
-	if err := shard.CaseLines(func(evidence.CaseLine) error { lines++; return nil }); err != nil {
+	if err := shard.Outcomes(func(int, *evidence.Outcome) error { lines++; return nil }); err != nil {
 		return "", err
 	}
 	if lines != len(part.Places) {
 		return fmt.Sprintf("shard %d of %d was killed with %d of %d cases, all of which count as missing: finish it with run --resume", part.Index, part.Of, lines, len(part.Places)), nil
+	}
+	if bare {
+		return "", copyOutcomes(w, t, shard)
 	}
 	next := 0
 	err = shard.CaseLines(func(line evidence.CaseLine) error {
@@ -246,6 +250,22 @@ func copyShard(w *store.Writer, t *tally, m *evidence.Manifest, shard *store.Run
 		return t.add(rec.Case.Index, &outcome)
 	})
 	return "", err
+}
+
+// copyOutcomes takes the cases of a shard that was stored without questions and
+// answers.
+func copyOutcomes(w *store.Writer, t *tally, shard *store.Run) error {
+	m := shard.Manifest
+	t.addCache(m.Cache)
+	return shard.Outcomes(func(i int, o *evidence.Outcome) error {
+		if o.Status == evidence.StatusNotRun {
+			return nil // counted with the cases that are lost
+		}
+		if err := w.AddOutcome(m.Shard.Places[i], o); err != nil {
+			return fmt.Errorf("%s: %w", shard.Place(), err)
+		}
+		return t.add(m.Shard.Places[i], o)
+	})
 }
 
 // inMetricOrder returns a line's judgments in the order of the run's metrics.

@@ -403,12 +403,15 @@ func (x *activeRun) newSystem(concurrency int) (*httpsystem.System, error) {
 		URL: x.resolved.URL, Method: h.Method, Headers: x.resolved.Headers, Timeout: h.Timeout,
 		OutputPath: h.OutputPath, Artifacts: h.Artifacts, MaxBody: h.MaxBody,
 		Concurrency: concurrency, UserAgent: "oloproof/" + Version(), Redact: x.redact,
-		Now: x.env.Now, Sleep: sleep, Random: rand.Float64, Transport: x.transport,
+		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: x.transport,
 	})
 }
 
 // sleep waits, or ends early with the context's error.
-func sleep(ctx context.Context, d time.Duration) error {
+func (e *Env) sleep(ctx context.Context, d time.Duration) error {
+	if e.Sleep != nil {
+		return e.Sleep(ctx, d)
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -63,6 +63,15 @@ func (t *tally) addExecution(e *evidence.Execution) {
 	}
 }
 
+// addCache counts what a run says of its executions, of which nothing else is
+// known.
+func (t *tally) addCache(c evidence.CacheCounts) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cache.ExecutionHits += c.ExecutionHits
+	t.cache.ExecutionMisses += c.ExecutionMisses
+}
+
 // intervals says in a few words what the metrics come to so far.
 func (t *tally) intervals(level float64) string {
 	t.mu.Lock()

@@ -218,7 +218,7 @@ func TestTiersOfAComparisonRule(t *testing.T) {
 		{"evaluator changed", notWorse(0.05), good, unlike, asIs, insufficient, []string{ReasonEvaluatorChanged}, false},
 		{"evaluator changed, too few pairs", notWorse(0.05), good, func(c *compare.Comparison) { unlike(c); few(1, 100)(c) }, asIs, insufficient, []string{ReasonEvaluatorChanged, ReasonTooFewPairs}, false},
 		{"metric of the candidate only", notWorse(0.05), good, func(c *compare.Comparison) { c.Differences, c.OnlyCandidate = nil, []string{"m"} }, asIs, insufficient, []string{ReasonBaselineIncompatible}, false},
-		{"metric of the baseline only", notWorse(0.05), good, func(c *compare.Comparison) { c.Differences, c.OnlyBaseline = nil, []string{"m"} }, asIs, insufficient, []string{ReasonNoObservations, ReasonIntervalUnavailable}, true},
+		{"metric of the baseline only", notWorse(0.05), good, func(c *compare.Comparison) { c.Differences, c.OnlyBaseline = nil, []string{"m"} }, asIs, insufficient, []string{ReasonEvaluatorChanged}, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

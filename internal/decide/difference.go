@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/oloproof/oloproof-go/internal/compare"
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -59,6 +60,9 @@ func insufficientDifference(p *policy.Policy, rule policy.Rule, c *compare.Compa
 		}
 	}
 	unlike := incomparable(rule, c)
+	if unlike == "" && d == nil && slices.Contains(c.OnlyBaseline, rule.Metric) {
+		unlike = ReasonEvaluatorChanged // the candidate no longer judges it
+	}
 	because(unlike, unlike != "")
 	because(ReasonTooFewPairs, tooFewPairs(p, c))
 	if unlike != "" {

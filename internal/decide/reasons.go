@@ -66,6 +66,9 @@ const (
 	// GatePolicyMoved: the base branch has a gate of this name, and its policy lies
 	// neither where it is looked for now nor where it lay before.
 	GatePolicyMoved = "policy_moved"
+	// GateNotLookedUp: policies and suite of the base commit, or the baseline, could
+	// not be looked up, so that what was decided is not all.
+	GateNotLookedUp = "not_looked_up"
 	// GatePartialRun: not every case ran, and block_on_partial_run holds.
 	GatePartialRun = "partial_run"
 )

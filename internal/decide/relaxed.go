@@ -17,6 +17,9 @@ type Kept struct {
 	Metrics func(rule policy.Rule) *measure.Metric
 	// Gone reports that the changed suite has no metric of this id any more.
 	Gone func(metric string) bool
+	// Released says that people released the change: a rule whose metric is gone
+	// warns where it would block, and every other is decided by the run alone.
+	Released bool
 }
 
 // RunRelaxed decides p as [Run] does, for a run whose suite was changed by the
@@ -30,7 +33,7 @@ func RunRelaxed(p *policy.Policy, metrics []measure.Metric, completeness evidenc
 		d := &r.Decisions[i]
 		m := kept.Metrics(d.Rule)
 		gone := kept.Gone(d.Rule.Metric)
-		if m == nil && !gone {
+		if m == nil && !gone || kept.Released && !gone {
 			continue
 		}
 		before := decideRule(p, d.Rule, m)
@@ -42,6 +45,9 @@ func RunRelaxed(p *policy.Policy, metrics []measure.Metric, completeness evidenc
 		}
 		d.State, d.Reasons, d.Planning = policy.ManualReview, []string{ReasonSuiteRelaxed}, nil
 		d.Otherwise = before.State
+		if kept.Released {
+			d.Released, d.MissingEvidence = true, false
+		}
 	}
 	r.Gate = gateOf(p, r.Decisions, completeness)
 	return r

@@ -55,6 +55,9 @@ type Baseline struct {
 	At       time.Time     // when it was uploaded
 	Age      time.Duration // until now
 	Distance *int          // commits from it to the one it is held against; nil when unknown
+
+	// Pinned reports that only the lock was looked at, whatever came of it.
+	Pinned bool
 }
 
 // Close closes the run.
@@ -128,6 +131,7 @@ func (l *Lookup) Baseline(ctx context.Context, q Query) (*Baseline, error) {
 	s := &search{Lookup: l, q: q, seen: map[int64]bool{}}
 	found, err := s.find(ctx)
 	b := s.conclude(found, err)
+	b.Pinned = s.pinOnly
 	return b, nil
 }
 
@@ -162,7 +166,8 @@ type search struct {
 	trust   trust
 	digests bool // artifacts have to have one
 	seen    map[int64]bool
-	lookups int // runs that passed the first rules
+	pinOnly bool // the lock is the only candidate
+	lookups int  // runs that passed the first rules
 	trail   []Considered
 
 	expired, incompatible bool // of some candidate that was trusted
@@ -222,7 +227,7 @@ func (s *search) find(ctx context.Context) (*Baseline, error) {
 		if err != nil {
 			return nil, err
 		}
-		if branch != def {
+		if s.pinOnly = branch != def; s.pinOnly {
 			return s.pinned(ctx)
 		}
 	}

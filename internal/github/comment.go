@@ -164,7 +164,7 @@ type comment struct {
 // newComment prepares the comment of a publication.
 func (p *Publication) newComment() *comment {
 	c := &comment{
-		plan: p.Comment, silent: p.silent(), quiet: p.ExitCode == 0, secrets: p.Log.Redactor(),
+		plan: p.Comment, silent: p.silent(), quiet: p.ExitCode == 0 && !p.blocks(), secrets: p.Log.Redactor(),
 		mark:   mark{key: CommentKey(p.Name), run: p.RunID, attempt: p.Attempt, head: p.Comment.Head, state: p.stateHash()},
 		render: p.markdown,
 	}
@@ -174,6 +174,12 @@ func (p *Publication) newComment() *comment {
 		c.footer = "The summary of the [job](" + p.RunURL + ") has what is left out here.\n\n"
 	}
 	return c
+}
+
+// blocks reports whether the gate of the document blocks, whatever code the job
+// that shows it ends with.
+func (p *Publication) blocks() bool {
+	return p.Document != nil && p.Document.Gate != nil && p.Document.Gate.ExitCode != 0
 }
 
 // post brings the pull request's comment up to date. Its error is trouble with

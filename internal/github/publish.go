@@ -225,7 +225,13 @@ func (w *publisher) annotations() {
 	if e, ok := w.blocked(); ok {
 		all = append(all, e)
 	}
-	notices := append(append(append([]Annotation(nil), w.Notices...), w.notices...), w.ruleNotices()...)
+	notices := append(append([]Annotation(nil), w.Notices...), w.notices...)
+	if w.Trouble != nil && w.ExitCode == decide.ExitFail { // a FAIL is the graver one
+		a := w.Trouble.annotation(w.WorkingDirectory)
+		a.Level = LevelNotice
+		notices = append(notices, a)
+	}
+	notices = append(notices, w.ruleNotices()...)
 	notices = append(notices, w.relaxationNotices()...)
 	if more := len(notices) - maxNotices; more > 0 {
 		last := &notices[maxNotices-1]
@@ -240,7 +246,7 @@ func (w *publisher) annotations() {
 
 // blocked is the one error: why the job fails.
 func (w *publisher) blocked() (Annotation, bool) {
-	if w.Trouble != nil {
+	if w.Trouble != nil && w.ExitCode != decide.ExitFail {
 		return w.Trouble.annotation(w.WorkingDirectory), true
 	}
 	d := w.Document
@@ -441,7 +447,7 @@ func (t *Trouble) lines() []string {
 // gateLine is the last line of the log.
 func (p *Publication) gateLine() string {
 	switch {
-	case p.Trouble != nil:
+	case p.Trouble != nil && p.ExitCode != decide.ExitFail:
 		return fmt.Sprintf("%s (exit %d)", p.Trouble.Title, p.ExitCode)
 	case p.Document != nil && p.Document.Gate != nil:
 		return fmt.Sprintf("Gate: %s (exit %d)", p.Document.Gate.Action, p.ExitCode)

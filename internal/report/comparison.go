@@ -81,6 +81,7 @@ type Baseline struct {
 	Commit string    `json:"commit,omitzero"`
 	Branch string    `json:"branch,omitzero"`
 	Age    string    `json:"age,omitzero"` // in words: 3 days, 2 commits
+	How    string    `json:"how,omitzero"` // as what it was found: first parent of the merge commit
 	Trail  []Rejects `json:"trail"`        // what was looked at before, in that order
 }
 
@@ -254,7 +255,7 @@ func compareRequires(r policy.Rule, s *Scale) string {
 func compareRemedy(reason string) string {
 	switch reason {
 	case decide.ReasonEvaluatorChanged:
-		return "run the baseline again with these evaluators, or keep its cases.jsonl beside its judgments so that both runs are judged again with them"
+		return "run the baseline again with these evaluators, or keep the cases.jsonl of both runs beside their judgments, so that both are judged again with them"
 	case decide.ReasonNoBaseline:
 		return "store a run of the base branch under this name first: every later change is compared with it"
 	case decide.ReasonBaselineIncompatible:

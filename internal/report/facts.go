@@ -43,6 +43,7 @@ func (d *Document) facts() []fact {
 	}
 	if b := d.Baseline; b != nil {
 		add("Baseline", strings.Join(strings.Fields(strings.Join([]string{b.State, b.Run, b.Commit, b.Branch, b.Age}, " ")), " "))
+		add("Found as", b.How)
 		for _, t := range b.Trail {
 			add("Not taken", t.Candidate+": "+t.RejectedBecause)
 		}

@@ -47,6 +47,7 @@ func glossary() []glossaryGroup {
 		{"Why a rule has its state", ruleReasons()},
 		{"Why a gate blocks by itself", []definition{
 			{decide.GateMissingEvidence, "A rule's metric observed no case, or more cases are missing than the rule allows. A gate must not open for want of evidence, so this blocks whatever the policy says."},
+			{decide.GateNotLookedUp, "Policies and suite of the base commit, or the baseline, could not be looked up, so what was decided is not all."},
 			{decide.GatePartialRun, "Not every case ran."},
 			{"policy_moved", "The base branch has a gate of this name, but no policy lies where it is named now, nor where it was named then."},
 		}},

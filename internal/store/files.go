@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -117,6 +118,13 @@ func (s *staged) create(path string) (*digestFile, error) {
 		*s = append(*s, d)
 	}
 	return d, err
+}
+
+// drop leaves a file out.
+func (s *staged) drop(d *digestFile) {
+	d.f.Close()
+	os.Remove(d.f.Name())
+	*s = slices.DeleteFunc(*s, func(x *digestFile) bool { return x == d })
 }
 
 // close ends the writing of every file.

@@ -71,8 +71,24 @@ func (r *Run) Place() string {
 // HasCases reports whether the run carries its evidence, cases.jsonl. A bundle
 // may come without it, since it holds questions and answers.
 func (r *Run) HasCases() bool {
-	return !r.src.missing(casesFile) || !r.src.missing(journalFile)
+	if !r.src.missing(casesFile) {
+		return true
+	}
+	journal, err := r.openJournal()
+	if err != nil || journal == nil {
+		return false
+	}
+	defer journal.Close()
+	carries := true
+	_ = r.eachEntry(journal, func(_ entry, l journalLine) error {
+		carries = len(l.body) > 0
+		return errNoCases // the first line tells
+	})
+	return carries
 }
+
+// errNoCases says that a run carries no evidence.
+var errNoCases = errors.New("carries no " + casesFile + ": questions, answers and passages were left out of this bundle")
 
 // file returns the description of a file in the manifest.
 func (r *Run) file(name string) (f evidence.File, ok bool) {
@@ -204,8 +220,11 @@ func (r *Run) checkLines(name string, n int) error {
 
 // decodeCase reads a line of cases.jsonl.
 func (r *Run) decodeCase(b []byte) (evidence.CaseLine, error) {
-	if r.python != nil {
+	switch {
+	case r.python != nil:
 		return r.python.caseLine(b)
+	case len(b) == 0:
+		return evidence.CaseLine{}, fmt.Errorf("%s %w", r.Place(), errNoCases)
 	}
 	return evidence.DecodeCaseLine(b)
 }
@@ -333,12 +352,15 @@ type checked struct {
 // openChecked opens a file that the manifest describes.
 func (r *Run) openChecked(name string) (*checked, error) {
 	want, ok := r.file(name)
-	if !ok {
+	switch {
+	case !ok && name == casesFile:
+		return nil, fmt.Errorf("%s %w", r.Place(), errNoCases)
+	case !ok:
 		return nil, fmt.Errorf("run.json of %s names no %s", r.Place(), name)
 	}
 	f, err := r.src.open(name)
 	if errors.Is(err, fs.ErrNotExist) && name == casesFile {
-		return nil, fmt.Errorf("%s carries no %s: questions, answers and passages were left out of this bundle", r.Place(), name)
+		return nil, fmt.Errorf("%s %w", r.Place(), errNoCases)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the run: %w", err)

@@ -297,10 +297,32 @@ func (w *Writer) Add(rec *Record) error {
 	if err != nil {
 		return fmt.Errorf("store case %s: %w", rec.Case.ID, err)
 	}
-	b, leads, err := w.join(line, rec)
+	place := entry{size: uint32(len(line)), index: int32(rec.Case.Index), open: rec.Execution.Status == evidence.StatusNotRun}
+	err = w.put(line, place, rec.Case.ID)
 	if *buf = line; cap(line) <= keepBuffer {
 		w.buffers.Put(buf)
 	}
+	return err
+}
+
+// AddOutcome stores what judgments.jsonl keeps of a case whose question and
+// answers are not known here, at its place in the data set. A run with such a
+// case carries no cases.jsonl.
+func (w *Writer) AddOutcome(index int, o *evidence.Outcome) error {
+	if len(o.Judgments) != w.judged || len(o.Slices) != len(w.manifest.Slices) {
+		return fmt.Errorf("store case %s: %w", o.ID, w.misfit(len(o.Judgments), len(o.Slices)))
+	}
+	line := append(evidence.AppendOutcome(beginLine(nil, index), &w.manifest, o), '\t')
+	line, err := endLine(line)
+	if err != nil {
+		return fmt.Errorf("store case %s: %w", o.ID, err)
+	}
+	return w.put(line, entry{size: uint32(len(line)), index: int32(index), open: o.Status == evidence.StatusNotRun}, o.ID)
+}
+
+// put takes a line and returns when it is on the disk.
+func (w *Writer) put(line []byte, place entry, id string) error {
+	b, leads, err := w.join(line, place, id)
 	if err != nil {
 		return err
 	}
@@ -315,8 +337,7 @@ func (w *Writer) Add(rec *Record) error {
 // encode appends the journal line of a record.
 func (w *Writer) encode(dst []byte, rec *Record) ([]byte, error) {
 	if len(rec.Judgments) != w.judged || len(rec.Slices) != len(w.manifest.Slices) {
-		return nil, fmt.Errorf("%d judgments and %d slices, the run has %d and %d",
-			len(rec.Judgments), len(rec.Slices), w.judged, len(w.manifest.Slices))
+		return nil, w.misfit(len(rec.Judgments), len(rec.Slices))
 	}
 	outcome := rec.Outcome()
 	dst = beginLine(dst, rec.Case.Index)
@@ -326,27 +347,32 @@ func (w *Writer) encode(dst []byte, rec *Record) ([]byte, error) {
 	return endLine(dst)
 }
 
+func (w *Writer) misfit(judgments, slices int) error {
+	return fmt.Errorf("%d judgments and %d slices, the run has %d and %d", judgments, slices, w.judged, len(w.manifest.Slices))
+}
+
 // join puts a line into the batch that is written next. Whoever opens a batch
 // leads it.
-func (w *Writer) join(line []byte, rec *Record) (b *batch, leads bool, err error) {
-	index := rec.Case.Index
+func (w *Writer) join(line []byte, place entry, id string) (b *batch, leads bool, err error) {
+	index := int(place.index)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
 		return nil, false, w.err
 	}
 	if index < 0 || index >= w.manifest.Dataset.Cases {
-		return nil, false, fmt.Errorf("case %s is number %d of %d", rec.Case.ID, index+1, w.manifest.Dataset.Cases)
+		return nil, false, fmt.Errorf("case %s is number %d of %d", id, index+1, w.manifest.Dataset.Cases)
 	}
 	if old := w.entry(index); old.size > 0 && !old.open {
-		return nil, false, fmt.Errorf("case %s is stored already", rec.Case.ID)
+		return nil, false, fmt.Errorf("case %s is stored already", id)
 	}
 	if w.waiting == nil {
 		w.waiting = &batch{data: w.spare[:0], done: make(chan struct{})}
 		w.spare, leads = nil, true
 	}
 	b = w.waiting
-	w.set(entry{off: w.end, size: uint32(len(line)), index: int32(index), open: rec.Execution.Status == evidence.StatusNotRun})
+	place.off = w.end
+	w.set(place)
 	w.end += int64(len(line))
 	b.data = append(b.data, line...)
 	return b, leads, nil
@@ -485,7 +511,7 @@ func (w *Writer) closeJournal() error {
 
 // stageOrdered writes judgments.jsonl and cases.jsonl of a directory from the
 // lines of a journal, in the order of entries; those without a line are passed
-// over.
+// over. There is no cases.jsonl when the evidence of some case is not known.
 func stageOrdered(dir string, journal io.ReaderAt, entries []entry) (staged, error) {
 	var st staged
 	err := st.order(dir, journal, entries)
@@ -508,6 +534,12 @@ func (s *staged) order(dir string, journal io.ReaderAt, entries []entry) error {
 		return err
 	}
 	var buf []byte
+	bare := false
+	defer func() {
+		if bare {
+			s.drop(cases)
+		}
+	}()
 	for _, e := range entries {
 		if e.size == 0 {
 			continue
@@ -516,6 +548,7 @@ func (s *staged) order(dir string, journal io.ReaderAt, entries []entry) error {
 		if l, buf, err = readEntry(journal, e, buf); err != nil {
 			return err
 		}
+		bare = bare || len(l.body) == 0
 		if err := errors.Join(judgments.writeLine(l.outcome), cases.writeLine(l.body)); err != nil {
 			return err
 		}

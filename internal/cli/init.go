@@ -26,7 +26,7 @@ suite of DIR: for pull requests, merge queue, pushes, nightly and release branch
 It never overwrites a file.`,
 		Example: `  oloproof init --url http://localhost:8000/answer my-suite
   oloproof init --example blackbox_rag my-rag
-  oloproof init --ci github --url 'https://pr-${{ github.event.number }}.example.com/answer' my-suite`,
+  oloproof init --ci github --url 'https://pr-${{github.event.number}}.example.com/answer' my-suite`,
 		Args: args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if example == "list" {

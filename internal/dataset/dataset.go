@@ -6,6 +6,7 @@ package dataset
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"os"
 
@@ -31,6 +32,7 @@ type Dataset struct {
 	entries []entry
 	digest  evidence.Digest
 	notes   []string
+	seed    maphash.Seed
 }
 
 // entry is what is kept of a case in memory.
@@ -40,6 +42,7 @@ type entry struct {
 	offset int64    // of its line in the file
 	length int      // of its line, without the line feed
 	line   int      // 1-based
+	seen   uint64   // hash of the line, to notice an edit; means something in this process only
 }
 
 // Open checks every line of the file at path and indexes it. The error is a
@@ -52,7 +55,7 @@ func Open(path string, opt Options) (*Dataset, error) {
 		}
 		return nil, problem.At(path, "cannot open the data set: %v", reason(err))
 	}
-	d := &Dataset{path: path, file: file}
+	d := &Dataset{path: path, file: file, seed: maphash.MakeSeed()}
 	if err = d.checkKind(); err == nil {
 		err = d.index(opt)
 	}
@@ -115,15 +118,14 @@ func (d *Dataset) Case(i int) (*evidence.Case, error) {
 	} else if err == io.EOF {
 		return nil, d.changed(e)
 	}
+	if maphash.Bytes(d.seed, text) != e.seen {
+		return nil, d.changed(e)
+	}
 	c, fault := parseCase(text)
 	if fault != nil {
 		return nil, d.changed(e)
 	}
-	sum, _, err := evidence.AppendCaseSum(nil, c)
-	if err != nil || sum != e.sum || c.ID != "" && c.ID != e.id {
-		return nil, d.changed(e)
-	}
-	c.ID, c.Index, c.Line, c.Digest = e.id, i, e.line, evidence.DigestOf(sum)
+	c.ID, c.Index, c.Line, c.Digest = e.id, i, e.line, evidence.DigestOf(e.sum)
 	return c, nil
 }
 

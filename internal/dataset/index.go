@@ -161,7 +161,7 @@ func (x *indexer) line(number int, at int64, text []byte) {
 	}
 	c := &r.Case
 	var err error
-	e := entry{offset: at, length: len(text), line: number}
+	e := entry{offset: at, length: len(text), line: number, seen: maphash.Bytes(x.d.seed, text)}
 	if e.sum, x.buf, err = evidence.AppendCaseSum(x.buf[:0], c); err != nil {
 		x.add(number, -1, text, err.Error())
 		return

@@ -94,6 +94,13 @@ func (s *site) serve(opt demo.Options) {
 
 func (s *site) answer(h http.Handler) { s.endpoint.Store(served{h}) }
 
+// in lets a subtest report what the site finds.
+func (s *site) in(t *testing.T) {
+	outer := s.t
+	s.t = t
+	t.Cleanup(func() { s.t = outer })
+}
+
 // clock is the time of the site: it passes only while something waits.
 func (s *site) clock() time.Time {
 	s.mu.Lock()
@@ -232,6 +239,12 @@ type pull struct {
 // open opens a pull request, or pushes to it, and runs its job.
 func (s *site) open(p pull, inputs map[string]string) *outcome {
 	s.t.Helper()
+	return s.do(s.pushed(p, inputs))
+}
+
+// pushed opens a pull request, or pushes to it, and returns its job.
+func (s *site) pushed(p pull, inputs map[string]string) job {
+	s.t.Helper()
 	p.base = cmp.Or(p.base, s.head)
 	head := fmt.Sprintf("head-%d-%d", p.number, s.lastRun)
 	merge := fmt.Sprintf("merge-%d-%d", p.number, s.lastRun)
@@ -258,7 +271,7 @@ func (s *site) open(p pull, inputs map[string]string) *outcome {
 	if p.change != nil {
 		p.change(&j)
 	}
-	return s.do(j)
+	return j
 }
 
 // inputsOf are the inputs of the stories, with changes.
@@ -400,12 +413,22 @@ func (s *site) comment(pull int) string {
 func (o *outcome) ends(code int) *outcome {
 	o.t.Helper()
 	if o.ExitCode != code {
-		o.t.Fatalf("exit code %d, want %d\n%s", o.ExitCode, code, o.Text())
+		o.t.Fatalf("exit code %d, want %d\n%s", o.ExitCode, code, o.short())
 	}
 	if got := o.Outputs["exit-code"]; got != strconv.Itoa(code) {
 		o.t.Errorf("output exit-code is %q, want %d", got, code)
 	}
 	return o
+}
+
+// short is the log without most of the result.
+func (o *outcome) short() string {
+	text := o.Text()
+	from, to := strings.Index(text, "Metrics\n"), strings.Index(text, "\nCache: ")
+	if from < 0 || to < from {
+		return text
+	}
+	return text[:from] + "[...]" + text[to:]
 }
 
 // outputs demands outputs, NAME=VALUE.
@@ -440,7 +463,7 @@ func (o *outcome) rule(role, rule string) *report.Decision {
 			}
 		}
 	}
-	o.t.Fatalf("no rule %s with the role %s in gate.json\n%s", rule, role, o.Files["gate.json"])
+	o.t.Fatalf("no rule %s with the role %s\n%s", rule, role, o.short())
 	return nil
 }
 

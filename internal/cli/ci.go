@@ -546,28 +546,38 @@ func (j *ciJob) files(r *ciRun) error {
 	return nil
 }
 
+// maxForeign is the most bytes of a document that is read to be shown again.
+const maxForeign = 32 << 20
+
 // republish shows a result that a job without the right to comment has uploaded.
+// Whoever wrote the pull request may have written it.
 func (j *ciJob) republish(ctx context.Context) error {
-	dir, err := j.local(j.in.From[0])
+	j.pub.OutputDir = "" // nothing is written
+	ws := j.pub.Workspace
+	j.pub.Workspace = nil
+	defer ws.Close()
+	j.commentPlan(ctx)
+	dir, err := ws.Rel(j.in.WorkingDirectory, j.in.From[0])
 	if err != nil {
 		return err
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "gate.json"))
+	name := path.Join(dir, "gate.json")
+	data, err := ws.Read(name, maxForeign)
 	if errors.Is(err, fs.ErrNotExist) {
-		return problem.At(filepath.Join(dir, "gate.json"), "the artifact has no result: the job that was to decide ended before it could")
+		return &titledError{problem.At(name, "the artifact has no result: the job that was to decide ended before it could"),
+			"The gate has no result", "the job of the pull request says why"}
 	}
 	if err != nil {
 		return err
 	}
-	doc, err := report.ReadJSON(data)
+	doc, err := report.ReadForeign(data)
 	if err != nil {
-		return problem.At(filepath.Join(dir, "gate.json"), "%v", err)
+		return problem.At(name, "%v", err)
 	}
 	j.pub.Document = doc
-	j.pub.Workspace.Close()
-	j.pub.Workspace = nil
-	j.commentPlan(ctx)
-	j.pub.Comment.ReadOnly = ""
+	if doc.Gate == nil {
+		j.notice("Nothing was decided", "the run had no policy")
+	}
 	return nil
 }
 

@@ -158,6 +158,9 @@ func (j *ciJob) decide(ctx context.Context, r *ciRun) error {
 	}
 	defer closeBaseline(baseline)
 	defer closeBaseline(pin)
+	if pin != nil && pin.State != github.Found {
+		r.verdict.note("the pinned reference is %s: %s", pin.State, why(pin))
+	}
 	d := &ciDecision{ciJob: j, run: r, baseline: baseline, pin: pin}
 	if err := d.policies(ctx); err != nil {
 		return err
@@ -184,10 +187,30 @@ func (j *ciJob) decide(ctx context.Context, r *ciRun) error {
 		r.manifest.Status = evidence.RunError
 	}
 	j.unreadable(doc, baseline, pin)
-	j.pub.Document = doc
+	j.pub.Document, j.pub.Next = doc, j.next()
+	j.tell(doc)
 	j.pub.BaselineState = string(baseline.State)
 	j.pub.BaselineRunID, j.pub.BaselineSHA = baseline.ID, baseline.Commit
 	return r.seal(doc)
+}
+
+// tell prints the result into the log, folded where that is possible.
+func (j *ciJob) tell(doc *report.Document) {
+	j.log.Group("Result")
+	defer j.log.EndGroup()
+	// A log that cannot be written changes no result.
+	_ = report.Text(j.log, doc, report.TextOptions{Next: j.pub.Next})
+}
+
+// next are the commands that bring the result to whoever reads it.
+func (j *ciJob) next() []string {
+	dir := path.Base(j.pub.OutputDir)
+	look := "oloproof inspect " + dir + " --failures"
+	if j.gh == nil {
+		return []string{look}
+	}
+	artifact := github.ArtifactName(j.name, j.gh.Ref, j.in.Shard.String())
+	return []string{fmt.Sprintf("gh run download %d --repo %s --name %s --dir %s", j.gh.RunID, j.gh.Repository(), artifact, dir), look}
 }
 
 // unreadable notes that something could not be looked up, which blocks, and ends
@@ -305,6 +328,14 @@ func closeBaseline(b *github.Baseline) {
 	}
 }
 
+// why says why a baseline was not found: of the last candidate, if there is one.
+func why(b *github.Baseline) string {
+	if n := len(b.Trail); n > 0 {
+		return b.Trail[n-1].RejectedBecause
+	}
+	return b.Reason
+}
+
 func reportBaseline(b *github.Baseline) *report.Baseline {
 	out := &report.Baseline{State: string(b.State), Commit: b.Commit, Branch: b.Branch, Age: age(b.Age, b.Distance), How: b.How, Trail: []report.Rejects{}}
 	if b.Run != nil {
@@ -378,9 +409,10 @@ func (d *ciDecision) use(list *[]rolePolicy, role string, p *policy.Policy) {
 	if p == nil {
 		return
 	}
-	for _, there := range *list {
-		if there.policy.Digest == p.Digest {
-			return // the proposed policy means the same as the base commit's
+	for i := range *list {
+		if there := &(*list)[i]; there.policy.Digest == p.Digest {
+			*there = rolePolicy{report.RoleOnly, p} // both mean the same, and the change's lines are known
+			return
 		}
 	}
 	*list = append(*list, rolePolicy{role, p})

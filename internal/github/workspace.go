@@ -96,6 +96,28 @@ func (w *Workspace) Rel(base, name string) (string, error) {
 	return filepath.ToSlash(filepath.Clean(rel)), nil
 }
 
+// Read reads a file of at most limit bytes, named from the workspace. A link that
+// leads outside of it, and anything but a regular file, is refused.
+func (w *Workspace) Read(name string, limit int64) ([]byte, error) {
+	info, err := w.root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+		return nil, fmt.Errorf("%s is no regular file", name)
+	}
+	f, err := w.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("%s is larger than %d bytes", name, limit)
+	}
+	return b, err
+}
+
 // checkOutputDir refuses what upload-artifact would leave out or what holds
 // more than we write: rel is a path from the workspace.
 func checkOutputDir(rel string) error {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -362,6 +364,55 @@ func TestOwnRun(t *testing.T) {
 	rejected(t, got.Trail, "run 900", "this run itself")
 }
 
+// TestOwnRunContradicts: where the job and GitHub disagree on the repository,
+// nothing is trusted.
+func TestOwnRunContradicts(t *testing.T) {
+	for name, change := range map[string]func(b *bench, l *Lookup){
+		"environment": func(b *bench, _ *Lookup) { b.env.RepositoryID = 5 },
+		"event":       func(_ *bench, l *Lookup) { l.event.Repository.ID = 5 },
+		"GitHub":      func(b *bench, _ *Lookup) { b.Do(func(w *githubtest.World) { w.Runs[0].RepositoryID = 5 }) },
+		"no workflow": func(b *bench, _ *Lookup) { b.Do(func(w *githubtest.World) { w.Runs[0].WorkflowID = -1 }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, l := proposal(t)
+			b.stored(githubtest.Run{ID: 3, Commit: "tip"})
+			change(b, l)
+			got, err := l.Baseline(t.Context(), b.query())
+			absent(t, got, err, Unavailable)
+		})
+	}
+}
+
+// TestManyRuns: what is not looked at is said.
+func TestManyRuns(t *testing.T) {
+	b, l := proposal(t)
+	b.Do(func(w *githubtest.World) {
+		for i := range int64(130) {
+			w.Runs = append(w.Runs, githubtest.Run{ID: 1000 + i, Event: "pull_request", Commit: "tip", HeadRepository: githubtest.ForkID})
+		}
+	})
+	b.stored(githubtest.Run{ID: 1, Commit: "tip"})
+	got, err := l.Baseline(t.Context(), b.query())
+	found(t, got, err, 1) // by its artifact
+	rejected(t, got.Trail, "first parent", "131 runs there, only the newest 100")
+}
+
+// TestLimit: runs that stored nothing end the search after some.
+func TestLimit(t *testing.T) {
+	b, l := proposal(t)
+	b.Do(func(w *githubtest.World) {
+		for i := range int64(30) {
+			w.Runs = append(w.Runs, githubtest.Run{ID: 1000 + i, Commit: "tip"})
+		}
+	})
+	got, err := l.Baseline(t.Context(), b.query())
+	absent(t, got, err, None)
+	rejected(t, got.Trail, "run 1000", "were looked at already")
+	if n := b.client.Requests(); n > 20 {
+		t.Errorf("%d requests", n)
+	}
+}
+
 // TestFlood: artifacts of forks cannot push an honest run out of sight
 // unnoticed.
 func TestFlood(t *testing.T) {
@@ -586,18 +637,30 @@ func TestChoice(t *testing.T) {
 	})
 	t.Run("path", func(t *testing.T) {
 		b, l := proposal(t)
-		if got, err := l.Baseline(t.Context(), choose(b.query(), "bundles/main")); err == nil {
-			t.Errorf("a path is taken for a pull request: %+v", got)
+		m := manifest(githubtest.Run{ID: 1, Event: "push", Commit: "base"}, "refs/heads/main")
+		dir := writeBundle(t, m)
+		if got, err := l.Baseline(t.Context(), choose(b.query(), dir)); err == nil || !strings.Contains(err.Error(), "refused for the event pull_request") {
+			t.Errorf("a path for a pull request: %+v, %v", got, err)
+		}
+		group := b.lookup("merge_group-checks_requested", nil)
+		if got, err := group.Baseline(t.Context(), choose(b.query(), dir)); err == nil || !strings.Contains(err.Error(), "refused for the event merge_group") {
+			t.Errorf("a path for a merge group: %+v, %v", got, err)
 		}
 		push := newBench(t, nil)
-		dir := writeBundle(t, manifest(githubtest.Run{ID: 1, Event: "push", Commit: "base"}, "refs/heads/main"))
 		got, err := push.lookup("push", nil).Baseline(t.Context(), choose(push.query(), dir))
 		if err != nil || got.State != Found || got.Run == nil {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		got.Close()
-		if _, err := push.lookup("push", nil).Baseline(t.Context(), choose(push.query(), "latest")); err == nil {
-			t.Error("latest is taken as a run of a store, want the path ./latest")
+		// The directory of downloads is no store whose runs have names.
+		stored := filepath.Join(push.dir, "runs", m.ID)
+		if err := os.CopyFS(stored, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"latest", m.ID} {
+			if got, err := push.lookup("push", nil).Baseline(t.Context(), choose(push.query(), name)); err == nil {
+				t.Errorf("%s is taken as a run of a store: %+v", name, got)
+			}
 		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 var update = flag.Bool("update", false, "rewrite expected outputs")
@@ -45,10 +46,12 @@ func TestScripts(t *testing.T) {
 			"stops":     stops,
 			"unread":    unread,
 
-			"exits": exits,
-			"port":  port,
-			"ready": ready,
-			"same":  same,
+			"capture": capture,
+			"exits":   exits,
+			"port":    port,
+			"ready":   ready,
+			"same":    same,
+			"valid":   valid,
 		},
 	})
 }
@@ -62,6 +65,40 @@ func port(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	defer l.Close()
 	ts.Setenv(args[0], strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+}
+
+// capture NAME REGEXP: sets NAME to the first match in the last standard output.
+func capture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: capture NAME REGEXP")
+	}
+	found := regexp.MustCompile(args[1]).FindString(ts.ReadFile("stdout"))
+	if found == "" {
+		ts.Fatalf("nothing like %s in\n%s", args[1], ts.ReadFile("stdout"))
+	}
+	ts.Setenv(args[0], found)
+}
+
+// valid SCHEMA FILE: the JSON file fits the JSON Schema, which has an objection
+// to an empty object.
+func valid(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: valid SCHEMA FILE")
+	}
+	var values [2]any
+	for i, name := range args {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(name)))
+		ts.Check(err)
+		values[i] = v
+	}
+	c := jsonschema.NewCompiler()
+	ts.Check(c.AddResource("schema.json", values[0]))
+	schema, err := c.Compile("schema.json")
+	ts.Check(err)
+	ts.Check(schema.Validate(values[1]))
+	if schema.Validate(map[string]any{}) == nil {
+		ts.Fatalf("%s takes everything", args[0])
+	}
 }
 
 // ready ADDR: waits until a server accepts connections.

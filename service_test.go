@@ -51,9 +51,10 @@ type wish struct {
 	To         string // target of a redirect
 	Pad        int    // bytes of white space before the answer
 	Zip        bool
-	Cut        bool // the answer ends early
-	Hangs      int  // so many attempts have no answer until the caller leaves
-	Echo       bool // answers, and redirects, hold the caller's token in every spelling
+	Cut        bool                       // the answer ends early
+	Hangs      int                        // so many attempts have no answer until the caller leaves
+	Echo       bool                       // answers, and redirects, hold the caller's token in every spelling
+	At         map[string]json.RawMessage // in place of all of this, the wish of a call of the path
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -65,6 +66,13 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := json.Unmarshal(input, &ask); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
+	}
+	if other := ask.At[r.URL.Path]; other != nil {
+		ask = wish{}
+		if err := json.Unmarshal(other, &ask); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
 	}
 	try := s.count(string(input))
 	switch {

@@ -4,10 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -83,6 +82,8 @@ func (e *Env) compare(candidateName, baselineName string, f compareFlags) error 
 	v.compared(report.RoleBaseline, c)
 	if p != nil {
 		v.decideComparison(report.RoleOnly, p, c)
+	} else if path := comparePolicyBeside(f.config); path != "" {
+		v.note("%s has no comparison rule, so nothing was decided: add one, or name another policy with --policy", path)
 	}
 	doc := v.document()
 	if err := st.SaveComparison(c.ID, func(w io.Writer) error { return report.JSON(w, doc) }); err != nil {
@@ -97,7 +98,7 @@ func (e *Env) showComparison(doc *report.Document, f compareFlags, g given) erro
 
 func (e *Env) compareText(doc *report.Document, f compareFlags, g given) error {
 	return report.CompareText(e.Stdout, doc, report.TextOptions{
-		Width: e.width(), Color: e.color(), Slices: f.slices, Next: g.nextAfterComparison(doc),
+		Width: e.width(), Color: e.color(), Slices: f.slices, Next: g.nextAfterComparison(doc), Case: g.showCase(doc),
 	})
 }
 
@@ -142,22 +143,33 @@ func compareAt(candidate, baseline *store.Run, opt compare.Options) (*compare.Co
 // has no comparison rule.
 func loadComparePolicy(f configFlags) (*policy.Policy, error) {
 	if f.policy != "" {
+		if !strings.HasPrefix(f.policy, "builtin:") && absent(f.policy) {
+			return nil, noPolicy(f.policy, f.config)
+		}
 		p, err := policy.Load(f.policy)
 		if err == nil && len(p.ComparisonRules()) == 0 {
 			err = problem.At(f.policy, "it has no comparison rule, so it cannot decide a comparison: add a rule of kind superiority, non_inferiority or equivalence, or name another policy")
 		}
 		return p, err
 	}
-	for _, name := range []string{"compare.yaml", "release.yaml"} {
-		beside := filepath.Join(filepath.Dir(f.config), name)
-		if _, err := os.Stat(beside); errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		p, err := policy.Load(beside)
-		if err == nil && len(p.ComparisonRules()) == 0 {
-			return nil, nil
-		}
-		return p, err
+	path := comparePolicyBeside(f.config)
+	if path == "" {
+		return nil, nil
 	}
-	return nil, nil
+	p, err := policy.Load(path)
+	if err == nil && len(p.ComparisonRules()) == 0 {
+		return nil, nil
+	}
+	return p, err
+}
+
+// comparePolicyBeside returns the policy of comparisons when none is named; ""
+// when there is none.
+func comparePolicyBeside(config string) string {
+	for _, name := range []string{"compare.yaml", "release.yaml"} {
+		if path := filepath.Join(filepath.Dir(config), name); !absent(path) {
+			return path
+		}
+	}
+	return ""
 }

@@ -38,21 +38,14 @@ func (v *verdict) decideRun(role string, p *policy.Policy) {
 	if p.ConfidenceLevel != v.level {
 		metrics = v.tally.table.Metrics(p.ConfidenceLevel)
 	}
-	v.addRun(role, p, decide.Run(p, metrics, v.in.Manifest.Completeness))
+	v.add(role, p, decide.Run(p, metrics, v.in.Manifest.Completeness))
 }
 
 // decideRelaxed decides the rules of p that look at one run, beside the suite as
 // it was before the change that is proposed.
 func (v *verdict) decideRelaxed(role string, p *policy.Policy, kept decide.Kept) {
 	v.measure(p.ConfidenceLevel)
-	v.addRun(role, p, decide.RunRelaxed(p, v.tally.table.Metrics(p.ConfidenceLevel), v.in.Manifest.Completeness, kept))
-}
-
-func (v *verdict) addRun(role string, p *policy.Policy, result decide.Result) {
-	if result.Skipped > 0 {
-		v.note("%s has comparison rules (%d), which only compare decides", p.Path, result.Skipped)
-	}
-	v.add(role, p, result)
+	v.add(role, p, decide.RunRelaxed(p, v.tally.table.Metrics(p.ConfidenceLevel), v.in.Manifest.Completeness, kept))
 }
 
 func (v *verdict) add(role string, p *policy.Policy, result decide.Result) {
@@ -71,11 +64,32 @@ func (v *verdict) compared(role string, c *compare.Comparison) {
 
 // decideComparison decides the rules of p that look at two runs.
 func (v *verdict) decideComparison(role string, p *policy.Policy, c *compare.Comparison) {
-	result := decide.Compare(p, c)
-	if result.Skipped > 0 {
-		v.note("%s has rules on one run (%d), which a comparison does not decide", p.Path, result.Skipped)
+	v.add(role, p, decide.Compare(p, c))
+}
+
+// noteSkipped says which policies have rules that nothing here decided: those on
+// one run, or those on two.
+func (v *verdict) noteSkipped() {
+	type half struct {
+		path       string
+		comparison bool
 	}
-	v.add(role, p, result)
+	decided, skipped := map[half]bool{}, map[half]int{}
+	var paths []string
+	for _, p := range v.in.Policies {
+		comparison := len(p.Result.Decisions) > 0 && p.Result.Decisions[0].Rule.Kind.Comparison()
+		decided[half{p.Policy.Path, comparison}] = true
+		skipped[half{p.Policy.Path, !comparison}] = p.Result.Skipped
+		paths = append(paths, p.Policy.Path)
+	}
+	for _, path := range paths {
+		if n := skipped[half{path, true}]; n > 0 && !decided[half{path, true}] {
+			v.note("%s has comparison rules (%d), which only compare decides", path, n)
+		}
+		if n := skipped[half{path, false}]; n > 0 && !decided[half{path, false}] {
+			v.note("%s has rules on one run (%d), which a comparison does not decide", path, n)
+		}
+	}
 }
 
 func (v *verdict) note(format string, args ...any) {
@@ -94,6 +108,7 @@ func (v *verdict) measure(level float64) {
 
 func (v *verdict) document() *report.Document {
 	v.measure(defaultLevel)
+	v.noteSkipped()
 	return report.Build(v.in)
 }
 
@@ -133,5 +148,5 @@ func (e *Env) showWith(doc *report.Document, f formatFlags, text func() error) e
 }
 
 func (e *Env) showText(doc *report.Document, g given) error {
-	return report.Text(e.Stdout, doc, report.TextOptions{Width: e.width(), Color: e.color(), Next: g.next(doc)})
+	return report.Text(e.Stdout, doc, report.TextOptions{Width: e.width(), Color: e.color(), Next: g.next(doc), Case: g.showCase(doc)})
 }

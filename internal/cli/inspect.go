@@ -69,7 +69,7 @@ func (e *Env) inspectComparison(st *store.Store, id string, f compareFlags) erro
 	if err != nil {
 		return err
 	}
-	g := given{configFlags: f.configFlags}
+	g := given{configFlags: f.configFlags, bare: run == nil}
 	if run != nil {
 		defer run.Close()
 		g = g.of(run, st)

@@ -16,7 +16,7 @@ type given struct {
 	configFlags
 	url    string
 	bundle string // path of a run that is not in the store; "" for one that is
-	bare   bool   // the bundle was made without questions and answers
+	bare   bool   // no command shows its cases: it was made without questions and answers, or lies elsewhere
 	merged bool   // the run was put together from shards
 }
 
@@ -78,13 +78,32 @@ func (g given) next(doc *report.Document) []string {
 // nextAfterComparison returns the commands to try after a comparison was shown.
 func (g given) nextAfterComparison(doc *report.Document) []string {
 	steps := report.CompareNext(doc)
+	if g.bare && len(doc.Comparisons) > 0 {
+		steps = []string{report.ReportComparison(doc)}
+	}
 	for i := range steps {
-		if g.bundle != "" {
-			steps[i] = strings.ReplaceAll(steps[i], doc.Run.ID, shellWord(filepath.ToSlash(g.bundle)))
-		}
-		steps[i] += g.flags(false, false)
+		steps[i] = g.named(steps[i], doc.Run.ID)
 	}
 	return steps
+}
+
+// showCase returns the command that shows a case of a document's run; "" when
+// none can.
+func (g given) showCase(doc *report.Document) func(string) string {
+	return func(id string) string {
+		if g.bare {
+			return ""
+		}
+		return g.named(report.InspectCase(doc.Run.ID, id), doc.Run.ID)
+	}
+}
+
+// named puts the words of the user for a run and its project into a command.
+func (g given) named(command, run string) string {
+	if g.bundle != "" {
+		command = strings.Replace(command, run, shellWord(filepath.ToSlash(g.bundle)), 1)
+	}
+	return command + g.flags(false, false)
 }
 
 // of adds how a run was named: a stored one by its id, another by its place.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,7 +168,23 @@ func (e *Env) history(st *store.Store, limit int, wanted func(*report.Document) 
 }
 
 // writeFile makes a file appear whole.
-func writeFile(path string, write func(io.Writer) error) (err error) {
+func writeFile(path string, write func(io.Writer) error) error {
+	err := replaceFile(path, write)
+	var open *fs.PathError
+	var rename *os.LinkError
+	switch { // the temporary file has a name that the user did not give
+	case errors.As(err, &open):
+		err = open.Err
+	case errors.As(err, &rename):
+		err = rename.Err
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w", filepath.ToSlash(path), err)
+	}
+	return nil
+}
+
+func replaceFile(path string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".oloproof-*")
 	if err != nil {
 		return err

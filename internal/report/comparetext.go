@@ -164,7 +164,7 @@ func (t *text) pictures(decisions []Decision) {
 			t.blank()
 			drawn = true
 		}
-		t.barLine(Clean(d.Rule), names, b, figureOf(d.Display.Estimate, d.Display.Interval), stateStyle(d.State))
+		t.barLine(Clean(d.Rule), names, b, figureOf(d.Display.Estimate, d.Display.Interval)+suffix(" · ", otherMethod(d.Interval)), stateStyle(d.State))
 	}
 	if drawn {
 		t.line(2, barLegend("margin"), dim)
@@ -259,12 +259,22 @@ func (t *text) flips(c *Comparison) {
 		t.title(flipTitle(passing) + t.ofComparison(c) + ": " + count(len(cases), "case"))
 		for _, x := range cases[:min(len(cases), mostFlips)] {
 			t.line(2, Clean(x.id)+": "+strings.Join(cleanAll(x.criteria), ", "), flipStyle(passing))
-			t.line(4, Clean(inspectCase(c.Candidate.ID, x.id)), plain)
+			if command := t.showCase(c, x.id); command != "" {
+				t.line(4, Clean(command), plain)
+			}
 		}
 		if more := len(cases) - mostFlips; more > 0 {
 			t.line(2, fmt.Sprintf("and %d more: --format json lists all", more), plain)
 		}
 	}
+}
+
+// showCase is the command that shows a case of a candidate; "" when none can.
+func (t *text) showCase(c *Comparison, id string) string {
+	if t.opt.Case != nil {
+		return t.opt.Case(id)
+	}
+	return InspectCase(c.Candidate.ID, id)
 }
 
 // ofComparison says against which run, where there are several comparisons.
@@ -314,8 +324,8 @@ func flippedCases(flips []compare.Flip, passing bool) []flippedCase {
 	return cases
 }
 
-// inspectCase is the command that shows one case of a run in full.
-func inspectCase(run, id string) string {
+// InspectCase is the command that shows one case of a run in full.
+func InspectCase(run, id string) string {
 	return "oloproof inspect " + shellWord(run) + " --case " + shellWord(id)
 }
 
@@ -518,6 +528,9 @@ func runLine(r compare.RunRef) string {
 	if r.Dataset.Path != "" {
 		parts = append(parts, fmt.Sprintf("%s (%s)", Clean(r.Dataset.Path), count(r.Dataset.Cases, "case")))
 	}
+	if r.Completeness == evidence.Partial {
+		parts = append(parts, "partial: not every case ran")
+	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
@@ -585,11 +598,17 @@ func decisionsOf(p Policy, comparison bool) []Decision {
 func CompareNext(d *Document) []string {
 	for i := range d.Comparisons {
 		if failing := flippedCases(d.Comparisons[i].Flips, false); len(failing) > 0 {
-			return []string{inspectCase(d.Comparisons[i].Candidate.ID, failing[0].id)}
+			return []string{InspectCase(d.Comparisons[i].Candidate.ID, failing[0].id)}
 		}
 	}
 	if len(d.Comparisons) > 0 {
-		return []string{"oloproof report " + shellWord(string(d.Comparisons[0].ID)) + " --html comparison.html"}
+		return []string{ReportComparison(d)}
 	}
 	return NextSteps(d)
+}
+
+// ReportComparison is the command that writes a page of the first comparison of
+// a document.
+func ReportComparison(d *Document) string {
+	return "oloproof report " + shellWord(string(d.Comparisons[0].ID)) + " --html comparison.html"
 }

@@ -138,7 +138,7 @@ func security() string {
 }
 
 func (p *page) gate() {
-	p.Tone, p.Headline, p.GateLine, p.Meaning = "none", "Not decided", "Gate: none", "There is no policy, so nothing was decided."
+	p.Tone, p.Headline, p.GateLine, p.Meaning = "none", "Not decided", "Gate: none", p.doc.undecided()
 	if g := p.doc.Gate; g != nil {
 		p.GateLine = fmt.Sprintf("Gate: %s (exit %d)", Clean(g.Action), g.ExitCode)
 		p.Meaning = Clean(g.Meaning)
@@ -327,7 +327,7 @@ func (p *page) flips() {
 
 func (p *page) flipRows(run string, cases []flippedCase, tone, verdict string, rows []pageFlip) []pageFlip {
 	for _, x := range cases {
-		command, option, _ := strings.Cut(inspectCase(run, x.id), " --")
+		command, option, _ := strings.Cut(InspectCase(run, x.id), " --")
 		f := pageFlip{Clean(x.id), tone, verdict, strings.Join(cleanAll(x.criteria), ", "), Clean(command), Clean("--" + option)}
 		if !p.take(205 + len(f.Case) + len(f.Criteria) + len(f.Command) + len(f.Option)) {
 			break

@@ -74,7 +74,7 @@ func (m *markdown) head() string {
 func (m *markdown) gate() string {
 	g := m.doc.Gate
 	if g == nil {
-		return "### ⚪ Gate: none\n\nThere is no policy, so nothing was decided.\n\n" + m.about()
+		return "### ⚪ Gate: none\n\n" + m.doc.undecided() + "\n\n" + m.about()
 	}
 	return fmt.Sprintf("### %s (exit %d)\n\n", actionMark(g.Action), g.ExitCode) + Prose(g.Meaning) + "\n\n" + m.about()
 }
@@ -408,7 +408,7 @@ func (m *markdown) flips(c *Comparison, passing bool) section {
 		table: "| Case | Criteria | Look at it |\n|---|---|---|\n",
 	}
 	for _, x := range cases {
-		s.rows = append(s.rows, row(codeCell(x.id), codeList(x.criteria), longCell(inspectCase(c.Candidate.ID, x.id))))
+		s.rows = append(s.rows, row(codeCell(x.id), codeList(x.criteria), longCell(InspectCase(c.Candidate.ID, x.id))))
 	}
 	return s
 }

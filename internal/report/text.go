@@ -23,6 +23,9 @@ type TextOptions struct {
 	// ExitCode is the process's exit code when no policy decided.
 	ExitCode int
 	Slices   bool // list the slice differences of comparisons too
+	// Case returns the command that shows a case of the candidate of a comparison,
+	// "" when none can. Nil names the candidate by its id.
+	Case func(id string) string
 }
 
 // Text prints a document for people: the gate first, then the rules and why,
@@ -473,8 +476,16 @@ func (t *text) meaning() {
 	if g := t.doc.Gate; g != nil {
 		t.line(0, Clean(g.Meaning), plain)
 	} else {
-		t.line(0, "There is no policy, so nothing was decided.", plain)
+		t.line(0, t.doc.undecided(), plain)
 	}
+}
+
+// undecided says why there is no gate.
+func (d *Document) undecided() string {
+	if len(d.Comparisons) > 0 {
+		return "There is no comparison rule, so nothing was decided."
+	}
+	return "There is no policy, so nothing was decided."
 }
 
 // next prints the commands to try next; usual are those when none were given.

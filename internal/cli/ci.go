@@ -342,7 +342,7 @@ func (j *ciJob) candidate(ctx context.Context) (*ciRun, error) {
 		return nil, err
 	}
 	// A policy that the change takes away still decides, as the base commit has it.
-	if flags.none = flags.policy != "" && j.base != nil && j.base.release != nil && absent(flags.policy); flags.none {
+	if flags.none = j.base != nil && j.base.release != nil && takenAway(flags.policy); flags.none {
 		flags.policy = ""
 	}
 	p, err := openProject(flags)
@@ -390,6 +390,11 @@ func (j *ciJob) candidate(ctx context.Context) (*ciRun, error) {
 	r.run.Manifest = m
 	r.verdict = newVerdict(m, r.tally)
 	return r, nil
+}
+
+// takenAway reports whether a policy that is named is not there.
+func takenAway(name string) bool {
+	return name != "" && !strings.HasPrefix(name, builtinPrefix) && absent(name)
 }
 
 // policyFile turns the input of a policy into what is loaded; "" for none.

@@ -179,13 +179,13 @@ func (j *ciJob) decide(ctx context.Context, r *ciRun) error {
 		}
 		j.ending.Gates = append(j.ending.Gates, p.Result.Gate)
 	}
-	doc := r.document()
-	if doc.Gate != nil {
+	switch {
+	case r.manifest.Completeness != evidence.Complete:
+		r.manifest.Status = evidence.RunError
+	case len(r.verdict.in.Policies) > 0:
 		r.manifest.Status = evidence.RunDecided
 	}
-	if r.manifest.Completeness != evidence.Complete {
-		r.manifest.Status = evidence.RunError
-	}
+	doc := r.document()
 	j.unreadable(doc, baseline, pin)
 	j.pub.Document, j.pub.Next = doc, j.next()
 	j.tell(doc)
@@ -424,7 +424,7 @@ func (d *ciDecision) proposedCompare() (*policy.Policy, error) {
 	if flags.policy, err = d.policyFile(d.in.ComparePolicy); err != nil {
 		return nil, err
 	}
-	if flags.policy != "" && d.base != nil && d.base.compare != nil && absent(flags.policy) {
+	if d.base != nil && d.base.compare != nil && takenAway(flags.policy) {
 		return nil, nil // the base commit's decides
 	}
 	p, err := loadComparePolicy(flags)

@@ -213,9 +213,13 @@ func planPairs(p Pairs, g Goal, margin float64, clears func(Pairs) bool) Plan {
 	return total(size, p.Observed, why)
 }
 
-// resize returns n pairs in the observed proportions.
+// resize returns n pairs in the observed proportions, taken from the doubles of
+// the discordance and the difference: the Python tool rounds those, and a share
+// of one half that is a bit off can move a size by one.
 func (p Pairs) resize(n int) Pairs {
-	wins, losses := roundHalfEven(n, p.Wins, p.Observed), roundHalfEven(n, p.Losses, p.Observed)
+	share, difference := p.Discordance(), p.Difference()
+	wins := int(math.RoundToEven(float64(n) * (share + difference) / 2))
+	losses := int(math.RoundToEven(float64(n) * (share - difference) / 2))
 	// Both halves of an odd number may be rounded up: 3 pairs of 1 win and 1 loss in 2.
 	return Pairs{Wins: wins, Losses: min(losses, n-wins), Observed: n}
 }

@@ -48,6 +48,15 @@ func direction(name string) Direction {
 	return AtLeast
 }
 
+// A size whose sample has 14 wins by exact arithmetic (261 x 2/36 = 14.5, rounded
+// to even) and 15 by that of doubles. Value computed with Oloproof 0.1.0a20 (PyPI).
+func TestPlanPairsRoundsDoubles(t *testing.T) {
+	p := Pairs{Wins: 2, Losses: 3, Observed: 36}
+	if plan := PlanPairs(p, NonInferior, 0.1, 0.9); plan.Total != 261 {
+		t.Errorf("%+v: %+v, want 261 in total", p, plan)
+	}
+}
+
 func TestPlanPairsGolden(t *testing.T) {
 	type row struct {
 		Wins, Losses, Pairs int

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rhysd/actionlint"
 	"gopkg.in/yaml.v3"
+
+	"github.com/oloproof/oloproof-go/internal/github"
 )
 
 // ownWorkflow is a workflow of ours.
@@ -167,6 +169,57 @@ func TestWorkflowsPinAlike(t *testing.T) {
 	for _, m := range written {
 		if diff := cmp.Diff(own[m[1]], m[2]); diff != "" {
 			t.Errorf("actions/%s in our workflows (-) and in those that are written (+):\n%s", m[1], diff)
+		}
+	}
+}
+
+// TestGitHubPage holds the workflows of docs/github.md against actionlint and
+// action.yml, and its lock against what reads locks.
+func TestGitHubPage(t *testing.T) {
+	l, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := readAction(t)
+	whole, locks := 0, 0
+	for _, block := range indented(t, "docs/github.md") {
+		switch {
+		case strings.HasPrefix(block, "name: "):
+			whole++
+			found, err := l.Lint(".github/workflows/page.yml", []byte(block), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range found {
+				t.Errorf("%v\n%s", f, block)
+			}
+			var w ownWorkflow
+			if err := yaml.Unmarshal([]byte(block), &w); err != nil {
+				t.Fatal(err)
+			}
+			for _, job := range w.Jobs {
+				for _, s := range job.Steps {
+					for name := range s.With {
+						if _, ok := a.Inputs[name]; strings.HasPrefix(s.Uses, "oloproof/") && !ok {
+							t.Errorf("the page gives the action the input %s", name)
+						}
+					}
+				}
+			}
+		case strings.HasPrefix(block, "{"):
+			locks++
+			if _, err := github.ParseLock("baseline.lock.json", []byte(block)); err != nil {
+				t.Errorf("the lock of the page is refused: %v", err)
+			}
+		}
+	}
+	if whole < 3 || locks != 1 {
+		t.Errorf("the page shows %d workflows and %d locks", whole, locks)
+	}
+	page := readFile(t, "docs/github.md")
+	for _, m := range regexp.MustCompile(`steps\.gate\.outputs\.([a-z-]+)`).FindAllStringSubmatch(page, -1) {
+		if _, ok := a.Outputs[m[1]]; !ok {
+			t.Errorf("the page names the output %s", m[1])
 		}
 	}
 }

@@ -184,15 +184,7 @@ func newHitRate(o *suite.Evaluator) (Evaluator, error) {
 
 // Judge implements [Evaluator].
 func (e hitRate) Judge(c *evidence.Case, x *evidence.Execution) evidence.Judgment {
-	labels := e.labels(c)
-	all, trouble := e.find(labels, x)
-	switch {
-	case trouble != nil:
-		return *trouble
-	case len(all) == 0:
-		return failed(e.notFound(labels))
-	}
-	return passed()
+	return e.score(c, x, func([]label, []found) float64 { return 1 })
 }
 
 // recall is the share of the relevant units among the first k candidates, of
@@ -231,15 +223,21 @@ func (e *recall) checkCase(c *evidence.Case) []string {
 
 // Judge implements [Evaluator].
 func (e *recall) Judge(c *evidence.Case, x *evidence.Execution) evidence.Judgment {
-	labels := e.labels(c)
-	all, trouble := e.find(labels, x)
+	return e.score(c, x, func(labels []label, all []found) float64 { return float64(len(all)) / float64(len(labels)) })
+}
+
+// score judges by a value of the relevant units found among the first k, of
+// which there is at least one; without one the score is 0, which fails.
+func (r retrieval) score(c *evidence.Case, x *evidence.Execution, value func(labels []label, all []found) float64) evidence.Judgment {
+	labels := r.labels(c)
+	all, trouble := r.find(labels, x)
 	switch {
 	case trouble != nil:
 		return *trouble
 	case len(all) == 0:
-		return failed(e.notFound(labels))
+		return failed(r.notFound(labels))
 	}
-	return scored(float64(len(all)) / float64(len(labels)))
+	return scored(value(labels, all))
 }
 
 // mrr is one over the rank of the first relevant unit among the first k
@@ -255,15 +253,7 @@ func (mrr) kind() evidence.Kind { return evidence.Mean }
 
 // Judge implements [Evaluator].
 func (e mrr) Judge(c *evidence.Case, x *evidence.Execution) evidence.Judgment {
-	labels := e.labels(c)
-	all, trouble := e.find(labels, x)
-	switch {
-	case trouble != nil:
-		return *trouble
-	case len(all) == 0:
-		return failed(e.notFound(labels))
-	}
-	return scored(1 / float64(all[0].rank))
+	return e.score(c, x, func(_ []label, all []found) float64 { return 1 / float64(all[0].rank) })
 }
 
 // ndcg is the discounted cumulative gain of the first k candidates over that
@@ -280,14 +270,11 @@ func (ndcg) kind() evidence.Kind { return evidence.Mean }
 
 // Judge implements [Evaluator].
 func (e ndcg) Judge(c *evidence.Case, x *evidence.Execution) evidence.Judgment {
-	labels := e.labels(c)
-	all, trouble := e.find(labels, x)
-	switch {
-	case trouble != nil:
-		return *trouble
-	case len(all) == 0:
-		return failed(e.notFound(labels))
-	}
+	return e.score(c, x, e.value)
+}
+
+// value is the gain of what was found as a share of the ideal one.
+func (e ndcg) value(labels []label, all []found) float64 {
 	highest := 0.0
 	for _, l := range labels {
 		highest = max(highest, l.grade)
@@ -307,7 +294,7 @@ func (e ndcg) Judge(c *evidence.Case, x *evidence.Execution) evidence.Judgment {
 	for i, grade := range grades[:min(e.k, len(grades))] {
 		ideal += discounted(grade, i+1)
 	}
-	return scored(min(1, gain/ideal))
+	return min(1, gain/ideal)
 }
 
 func discounted(grade float64, rank int) float64 { return grade / math.Log2(float64(rank)+1) }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
 	"io"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -48,6 +51,7 @@ func TestScripts(t *testing.T) {
 
 			"capture": capture,
 			"exits":   exits,
+			"pack":    pack,
 			"port":    port,
 			"ready":   ready,
 			"same":    same,
@@ -77,6 +81,38 @@ func capture(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("nothing like %s in\n%s", args[1], ts.ReadFile("stdout"))
 	}
 	ts.Setenv(args[0], found)
+}
+
+// pack ZIP ENTRY...: makes a zip of files under their own names; SIZE:ENTRY is
+// one of so many spaces.
+func pack(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: pack ZIP ENTRY...")
+	}
+	f, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer f.Close()
+	z := zip.NewWriter(f)
+	for _, entry := range args[1:] {
+		size, name, blank := strings.Cut(entry, ":")
+		if !blank {
+			name = entry
+		}
+		w, err := z.Create(name)
+		ts.Check(err)
+		if !blank {
+			_, err = io.WriteString(w, ts.ReadFile(strings.TrimPrefix(name, "../")))
+			ts.Check(err)
+			continue
+		}
+		left, err := strconv.Atoi(size)
+		ts.Check(err)
+		for spaces := bytes.Repeat([]byte(" "), 1<<20); left > 0; left -= len(spaces) {
+			_, err = w.Write(spaces[:min(left, len(spaces))])
+			ts.Check(err)
+		}
+	}
+	ts.Check(z.Close())
 }
 
 // valid SCHEMA FILE: the JSON file fits the JSON Schema, which has an objection

@@ -362,6 +362,9 @@ func (r *Run) openChecked(name string) (*checked, error) {
 	if errors.Is(err, fs.ErrNotExist) && name == casesFile {
 		return nil, fmt.Errorf("%s %w", r.Place(), errNoCases)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not there, and run.json names it: take the whole bundle", r.src.place(name))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the run: %w", err)
 	}

@@ -85,6 +85,9 @@ type zipSource struct {
 // top, or all in one directory.
 func openZip(path string) (*zipSource, error) {
 	z, err := zip.OpenReader(path)
+	if errors.Is(err, zip.ErrFormat) {
+		return nil, fmt.Errorf("%s is cut off, or not a zip: fetch it again", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

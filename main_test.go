@@ -37,7 +37,9 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
-			return nil
+			bundles, err := filepath.Abs("internal/store/testdata/python") // exported by Oloproof 0.1.0a20 (PyPI)
+			e.Setenv("PYTHON", bundles)
+			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			// service_test.go

@@ -122,7 +122,7 @@ func compareRuns(candidate, baseline *store.Run, p *policy.Policy, criteria []st
 // compareAt pairs two stored runs. Runs that cannot be compared are a
 // [problem.List].
 func compareAt(candidate, baseline *store.Run, opt compare.Options) (*compare.Comparison, error) {
-	c, b, rejudged, err := sides(candidate, baseline)
+	c, b, rejudged, err := sides(candidate, baseline, opt.Criteria)
 	if err != nil {
 		return nil, err
 	}

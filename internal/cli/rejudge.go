@@ -12,11 +12,15 @@ import (
 
 // sides returns the two sides of a comparison. The metrics of both runs whose
 // evaluator changed are judged again with the candidate's evaluators when both
-// runs have kept their evidence; their names are returned.
-func sides(candidate, baseline *store.Run) (c, b compare.Side, rejudged []string, err error) {
+// runs have kept their evidence; their names are returned. Criteria are the
+// metrics to compare, none for all.
+func sides(candidate, baseline *store.Run, criteria []string) (c, b compare.Side, rejudged []string, err error) {
 	c = compare.Side{Manifest: candidate.Manifest, Outcomes: candidate.Outcomes}
 	b = compare.Side{Manifest: baseline.Manifest, Outcomes: baseline.Outcomes}
 	changed := judgedOtherwise(candidate.Manifest, baseline.Manifest)
+	if len(criteria) > 0 {
+		changed = slices.DeleteFunc(changed, func(spec evidence.MetricSpec) bool { return !slices.Contains(criteria, spec.ID) })
+	}
 	if len(changed) == 0 || !candidate.HasCases() || !baseline.HasCases() {
 		return c, b, nil, nil
 	}

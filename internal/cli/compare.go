@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oloproof/oloproof-go/internal/compare"
+	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/policy"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/report"
@@ -78,7 +79,17 @@ func (e *Env) compare(candidateName, baselineName string, f compareFlags) error 
 	if err != nil {
 		return err
 	}
-	v := newVerdict(candidate.Manifest, t)
+	doc, err := storeComparison(st, candidate.Manifest, t, c, p, f.configFlags)
+	if err != nil {
+		return err
+	}
+	return e.showComparison(doc, f, given{configFlags: f.configFlags}.of(candidate, st))
+}
+
+// storeComparison decides a comparison of the counted cases of a run, and keeps
+// the document under its content id; p is nil when nothing is decided.
+func storeComparison(st *store.Store, m *evidence.Manifest, t *tally, c *compare.Comparison, p *policy.Policy, f configFlags) (*report.Document, error) {
+	v := newVerdict(m, t)
 	v.compared(report.RoleBaseline, c)
 	if p != nil {
 		v.decideComparison(report.RoleOnly, p, c)
@@ -86,10 +97,7 @@ func (e *Env) compare(candidateName, baselineName string, f compareFlags) error 
 		v.note("%s has no comparison rule, so nothing was decided: add one, or name another policy with --policy", path)
 	}
 	doc := v.document()
-	if err := st.SaveComparison(c.ID, func(w io.Writer) error { return report.JSON(w, doc) }); err != nil {
-		return err
-	}
-	return e.showComparison(doc, f, given{configFlags: f.configFlags}.of(candidate, st))
+	return doc, st.SaveComparison(c.ID, func(w io.Writer) error { return report.JSON(w, doc) })
 }
 
 func (e *Env) showComparison(doc *report.Document, f compareFlags, g given) error {

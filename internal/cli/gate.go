@@ -107,6 +107,9 @@ func (e *Env) decideAgainst(v *verdict, s *storedRun, c configFlags, with compar
 		if i > 0 {
 			role = report.RolePin
 		}
+		if _, err := storeComparison(s.store, s.run.Manifest, s.tally, comparison, p, c); err != nil {
+			return err
+		}
 		v.compared(role, comparison)
 		v.decideComparison(report.RoleOnly, p, comparison)
 	}

@@ -198,10 +198,19 @@ func (d *doc) check(s *step, printed string) {
 	d.t.Errorf("%s:%d: %s prints something else (-page +now):\n%s", d.path, s.line, s.command, cmp.Diff(s.output, got))
 }
 
+// typed is a command of the page as it is to be typed here.
+func (n *normaliser) typed(command string) string {
+	command = strings.ReplaceAll(command, pagePort, n.port)
+	for id, shown := range n.comparisons {
+		command = strings.ReplaceAll(command, shown[:shownWord], id[:shownWord])
+	}
+	return command
+}
+
 // run types a command and returns what it printed.
 func (d *doc) run(command string) string {
 	d.t.Helper()
-	words := strings.Fields(strings.ReplaceAll(command, pagePort, d.port))
+	words := strings.Fields(d.stable.typed(command))
 	switch {
 	case words[0] == "cd" && len(words) == 2:
 		d.dir = filepath.Join(d.dir, words[1])
@@ -379,8 +388,9 @@ func alike(a, b []string) bool {
 // normaliser replaces what differs from run to run by what the pages show. It
 // has a rule for run ids, times, ports and latencies, and none for figures.
 type normaliser struct {
-	port string            // of the page's server
-	ids  map[string]string // run ids, in the order in which they come
+	port        string            // of the page's server
+	ids         map[string]string // run ids, in the order in which they come
+	comparisons map[string]string // ids of comparisons, which follow from those
 }
 
 // shownIDs are the run ids of the pages, the first for the first run.
@@ -388,7 +398,18 @@ var shownIDs = []string{
 	"run_01M8PE9Q4ZK7T2V5XWB3D8H6NC", "run_01M8PEC2R6Y0J9F4S1GMA7KQ5T", "run_01M8PEDX3B8W5N2V7HCT4Z9R6J", "run_01M8PEF7V1Q4M9K6D3YSX0G8BH",
 }
 
+// shownComparisons are the ids of comparisons of the pages, the first for the
+// first one. A page types their beginnings.
+var shownComparisons = []string{
+	"sha256:5b1e0c7d4a92f86310c5d7e2b94a60f3188d2c7be5f0946a73d1c82eb60f49a7",
+	"sha256:c04f7a1b93e8d25610b7f4a9d83c5e21f60a94b7d2e8135c7b90f6a4e31d8c52",
+}
+
+// shownWord is how much of the id of a comparison a page types.
+const shownWord = len("sha256:5b1e0c7d4a92")
+
 var (
+	comparisonID = regexp.MustCompile(`(Comparison |oloproof report |oloproof inspect )(sha256:[0-9a-f]{64})`)
 	runID        = regexp.MustCompile(`run_[0-9A-HJKMNP-TV-Z]{26}`)
 	minute       = regexp.MustCompile(`\b20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}\b`)
 	local        = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
@@ -405,6 +426,17 @@ func (n *normaliser) apply(s string) string {
 			n.ids[id] = shownIDs[len(n.ids)%len(shownIDs)]
 		}
 		return n.ids[id]
+	})
+	s = comparisonID.ReplaceAllStringFunc(s, func(found string) string {
+		start := strings.Index(found, "sha256:")
+		id := found[start:]
+		if n.comparisons == nil {
+			n.comparisons = map[string]string{}
+		}
+		if n.comparisons[id] == "" {
+			n.comparisons[id] = shownComparisons[len(n.comparisons)%len(shownComparisons)]
+		}
+		return found[:start] + n.comparisons[id]
 	})
 	s = cost.ReplaceAllString(s, "")
 	s = minute.ReplaceAllString(s, "2026-11-30 09:15")
@@ -487,6 +519,13 @@ func TestRenew(t *testing.T) {
 
 func TestNormalise(t *testing.T) {
 	n := normaliser{port: "5000"}
+	id := "sha256:" + strings.Repeat("0", 64)
+	if got := n.apply("Comparison " + id + ", of " + id); got != "Comparison "+shownComparisons[0]+", of "+id {
+		t.Error(got)
+	}
+	if got := n.typed("oloproof report " + shownComparisons[0][:shownWord] + " at 8766"); got != "oloproof report "+id[:shownWord]+" at 5000" {
+		t.Error(got)
+	}
 	got := n.apply("run_01M4FCBPE0G550CKCVGXCNEM2P at 127.0.0.1:5000, run_01M4FCBPE0G550CKCVGXCNEM2Q at 127.0.0.1:1, 2026-01-02 03:04, 12.5 ms, run_01M4FCBPE0G550CKCVGXCNEM2P 73.3%")
 	want := shownIDs[0] + " at 127.0.0.1:8766, " + shownIDs[1] + " at 127.0.0.1:41207, 2026-11-30 09:15, 1.20 ms, " + shownIDs[0] + " 73.3%"
 	if got != want {

@@ -18,9 +18,9 @@ import (
 type plan struct {
 	bin         string // directory of oloproof, mock and floor
 	work        string // scratch directory, removed by the caller
-	cases       int    // of the throughput measurement
+	cases       int    // of the throughput measurement and of the page
 	slowCases   int    // of the latency measurement
-	largeCases  int    // of the memory measurement
+	largeCases  int    // of the memory measurement and of the comparison
 	repetitions int
 	python      string // the Python tool, or ""
 }
@@ -30,9 +30,9 @@ func main() {
 	log.SetPrefix("bench: ")
 	var p plan
 	flag.StringVar(&p.bin, "bin", "", "`directory` of the built programs")
-	flag.IntVar(&p.cases, "cases", 10_000, "cases at no latency")
+	flag.IntVar(&p.cases, "cases", 10_000, "cases at no latency, and of the page")
 	flag.IntVar(&p.slowCases, "slow-cases", 1_000, "cases at 50 ms")
-	flag.IntVar(&p.largeCases, "large-cases", 100_000, "cases of the large run")
+	flag.IntVar(&p.largeCases, "large-cases", 100_000, "cases of the large run, and of the comparison")
 	flag.IntVar(&p.repetitions, "repetitions", 5, "repetitions of every measurement")
 	flag.StringVar(&p.python, "python", "", "`path` of the Python tool oloproof, to time it on the same cases")
 	commit := flag.String("commit", "", "`commit` that was built, for the heading")
@@ -70,7 +70,7 @@ func run(ctx context.Context, p plan, commit, readme string, out io.Writer) (err
 func (p plan) measure(ctx context.Context) (table, error) {
 	var t table
 	for _, step := range []func(context.Context) (table, error){
-		p.startUp, p.throughput, p.latency, p.large,
+		p.startUp, p.throughput, p.latency, p.large, p.comparison,
 	} {
 		rows, err := step(ctx)
 		if err != nil {

@@ -56,6 +56,8 @@ func TestTargets(t *testing.T) {
 		{atMostMemory(u, 30*megabyte), true},
 		{atMostMemory(u, 29*megabyte), false},
 		{atMostMemory(usage{}, megabyte), false}, // unknown is not met
+		{atMostSize(5*megabyte, 5*megabyte), true},
+		{atMostSize(5*megabyte+1, 5*megabyte), false},
 		{atMostRatio(u, usage{wall: time.Second}, 1.5), true},
 		{atMostRatio(u, usage{wall: 999 * time.Millisecond}, 1.5), false},
 	}

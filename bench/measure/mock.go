@@ -44,6 +44,9 @@ func (m *mock) stop() {
 	_ = m.cmd.Wait()
 }
 
+// candidate is the address of the changed service.
+func (m *mock) candidate() string { return strings.TrimSuffix(m.url, "/answer") + "/candidate" }
+
 // answered is how many questions the endpoint has answered so far.
 func (m *mock) answered() (int, error) {
 	response, err := http.Get(strings.TrimSuffix(m.url, "/answer") + "/count")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log"
 	"os"
@@ -23,6 +24,10 @@ const (
 	runMemory     = 200 * megabyte
 	gateTime      = 600 * time.Millisecond
 	gateMemory    = 150 * megabyte
+	compareTime   = time.Second
+	compareMemory = 150 * megabyte
+	pageTime      = 2 * time.Second
+	pageSize      = 5 * megabyte
 
 	megabyte = 1_000_000 // bytes
 )
@@ -194,6 +199,105 @@ func (p plan) large(ctx context.Context) (table, error) {
 			usage: gate, targets: []target{atMostTime(gate, gateTime), atMostMemory(gate, gateMemory)},
 		},
 	}, nil
+}
+
+// comparison pairs the run that large left with one of a changed service, and
+// writes the page of such a comparison of the cases of throughput.
+func (p plan) comparison(ctx context.Context) (table, error) {
+	m, err := p.startMock(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer m.stop()
+	large, small := filepath.Join(p.work, "large"), filepath.Join(p.work, "throughput")
+	log.Printf("comparison: a candidate of %d cases", p.largeCases)
+	if err := p.runCandidate(ctx, m, large, p.largeCases); err != nil {
+		return nil, err
+	}
+	compared, err := best(p.repetitions, func() (usage, error) {
+		u, _, err := p.compare(ctx, large, p.largeCases)
+		return u, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	log.Printf("comparison: the page of one of %d cases", p.cases)
+	if err := p.runCandidate(ctx, m, small, p.cases); err != nil {
+		return nil, err
+	}
+	_, id, err := p.compare(ctx, small, p.cases)
+	if err != nil {
+		return nil, err
+	}
+	page, err := best(p.repetitions, func() (usage, error) {
+		return p.program(ctx, small, "oloproof", "report", id, "--html", "page.html")
+	})
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(filepath.Join(small, "page.html"))
+	if err != nil {
+		return nil, err
+	}
+	return table{
+		{
+			what:  fmt.Sprintf("`oloproof compare --json`: two runs of %d cases, four metrics, minimum of %d (prints %d kB)", p.largeCases, p.repetitions, len(compared.stdout)/1000),
+			usage: compared, targets: []target{atMostTime(compared, compareTime), atMostMemory(compared, compareMemory)},
+		},
+		{
+			what:  fmt.Sprintf("`oloproof report --html`: a comparison of %d cases, minimum of %d (writes %d kB)", p.cases, p.repetitions, info.Size()/1000),
+			usage: page, targets: []target{atMostTime(page, pageTime), atMostSize(info.Size(), pageSize)},
+		},
+	}, nil
+}
+
+// runCandidate runs the suite in dir against the changed service, beside the
+// run that is there.
+func (p plan) runCandidate(ctx context.Context, m *mock, dir string, cases int) error {
+	u, err := m.asked(cases, func() (usage, error) {
+		return p.program(ctx, dir, "oloproof", "run", "--url", m.candidate())
+	})
+	if err != nil {
+		return err
+	}
+	return checkCounts(u.stdout, cases)
+}
+
+// compare compares the two runs in dir and makes sure that every case was paired
+// and every rule decided. It returns the id of the comparison too.
+func (p plan) compare(ctx context.Context, dir string, cases int) (usage, string, error) {
+	u, err := p.program(ctx, dir, "oloproof", "compare", "latest", "latest~1", "--json")
+	if err != nil {
+		return u, "", err
+	}
+	var doc struct {
+		Gate        struct{ Action string }
+		Policies    []struct{ Decisions []struct{ State string } }
+		Comparisons []struct {
+			ID     string
+			Paired int
+			Flips  []struct{ Passing bool }
+		}
+	}
+	if err := json.Unmarshal([]byte(u.stdout), &doc); err != nil {
+		return u, "", err
+	}
+	if len(doc.Comparisons) != 1 || len(doc.Policies) != 1 || len(doc.Policies[0].Decisions) != 4 || doc.Gate.Action != "ALLOW" {
+		return u, "", fmt.Errorf("the comparison decides otherwise:\n%s", tail(u.stdout))
+	}
+	c := doc.Comparisons[0]
+	better, worse := workload.Flipped(cases)
+	for _, f := range c.Flips {
+		if f.Passing {
+			better--
+		} else {
+			worse--
+		}
+	}
+	if c.Paired != cases || better != 0 || worse != 0 {
+		return u, "", fmt.Errorf("%d of %d cases are paired, with %d flips", c.Paired, cases, len(c.Flips))
+	}
+	return u, c.ID, nil
 }
 
 func (p plan) runFloor(ctx context.Context, m *mock, cases, concurrency int) (usage, error) {

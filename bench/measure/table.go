@@ -37,6 +37,10 @@ func atMostMemory(u usage, limit int64) target {
 	return target{fmt.Sprintf("at most %d MB", limit/megabyte), u.memory <= limit}
 }
 
+func atMostSize(bytes, limit int64) target {
+	return target{fmt.Sprintf("a file of at most %d MB", limit/megabyte), bytes <= limit}
+}
+
 func atMostRatio(u, floor usage, limit float64) target {
 	ratio := float64(u.wall) / float64(floor.wall)
 	return target{fmt.Sprintf("%.2f × the floor, at most %.1f ×", ratio, limit), ratio <= limit}

@@ -1,5 +1,6 @@
 // Mock is the endpoint of the benchmarks: POST /answer gives a fixed answer
-// after a fixed latency, GET /count says how many questions it has answered.
+// after a fixed latency, POST /candidate one of a changed service, and GET /count
+// says how many questions both have answered.
 package main
 
 import (
@@ -30,6 +31,10 @@ func serve(addr string, latency time.Duration) error {
 	if err != nil {
 		return err
 	}
+	candidate, err := workload.Candidate()
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
@@ -37,25 +42,29 @@ func serve(addr string, latency time.Duration) error {
 	fmt.Printf("http://%s/answer\n", listener.Addr())
 	var count atomic.Int64
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /answer", func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return // the client is gone
+	service := func(answers [][]byte) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return // the client is gone
+			}
+			number, err := workload.Number(body)
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			if latency > 0 {
+				time.Sleep(latency)
+			}
+			answer := answers[number%len(answers)]
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+			w.Write(answer)
+			count.Add(1)
 		}
-		number, err := workload.Number(body)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		if latency > 0 {
-			time.Sleep(latency)
-		}
-		answer := answers[number%len(answers)]
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
-		w.Write(answer)
-		count.Add(1)
-	})
+	}
+	mux.HandleFunc("POST /answer", service(answers))
+	mux.HandleFunc("POST /candidate", service(candidate))
 	mux.HandleFunc("GET /count", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, count.Load())
 	})

@@ -46,12 +46,25 @@ func Correct(n int) int {
 	return n - (n+wrongEvery-1)/wrongEvery
 }
 
+// Flipped is how many of the first n cases the candidate answers right and the
+// baseline wrong, and the other way round.
+func Flipped(n int) (better, worse int) {
+	every := func(first int) int { return (n - first + wrongEvery - 1) / wrongEvery }
+	return every(0), every(1)
+}
+
 // Answers returns the bodies of the responses, 1 to 2 kB each; case i gets the
 // element i modulo the length.
-func Answers() ([][]byte, error) {
+func Answers() ([][]byte, error) { return answers(0) }
+
+// Candidate is [Answers] of a changed service: as many are wrong, other ones.
+func Candidate() ([][]byte, error) { return answers(1) }
+
+// answers returns the bodies of a service whose first wrong answer is that.
+func answers(wrong int) ([][]byte, error) {
 	bodies := make([][]byte, variants)
 	for v := range bodies {
-		body, err := json.Marshal(answer(v))
+		body, err := json.Marshal(answer(v, v%wrongEvery == wrong))
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +75,7 @@ func Answers() ([][]byte, error) {
 
 type object = map[string]any
 
-func answer(v int) object {
+func answer(v int, wrong bool) object {
 	var candidates, items, dropped []object
 	for i := range depth {
 		id, text := document(v+i), passage(v+i)
@@ -74,7 +87,7 @@ func answer(v int) object {
 		}
 	}
 	text := passage(v)
-	if v%wrongEvery == 0 {
+	if wrong {
 		text = "The knowledge base has nothing about that kind of contract."
 	}
 	ids := []string{document(v)}
@@ -98,8 +111,8 @@ func passage(v int) string {
 func notice(v int) string { return fmt.Sprintf("%d days in writing", 10+v%variants) }
 
 // WriteProject writes a complete project of n cases to dir: the suite against
-// a service at url with that many calls in flight, a release policy that it
-// passes, and the data set.
+// a service at url with that many calls in flight, a release policy and a
+// comparison policy that it passes, and the data set.
 func WriteProject(dir string, n int, url string, concurrency int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -107,8 +120,10 @@ func WriteProject(dir string, n int, url string, concurrency int) error {
 	if err := WriteSuite(dir, url, concurrency); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "release.yaml"), []byte(release), 0o644); err != nil {
-		return err
+	for name, text := range map[string]string{"release.yaml": release, "compare.yaml": compare} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			return err
+		}
 	}
 	return writeCases(filepath.Join(dir, "cases.jsonl"), n)
 }
@@ -163,4 +178,12 @@ rules:
   - {id: answer-floor, metric: answer_correct, min: 0.80}
   - {id: retrieval-floor, metric: hit_rate_at_2, min: 0.80}
   - {id: citations-valid, metric: citations_valid, kind: observed_count, max_failures: 0}
+`
+
+const compare = `version: 1
+rules:
+  - {id: answers-not-worse, metric: answer_correct, kind: non_inferiority, margin: 0.05}
+  - {id: hits-not-worse, metric: hit_rate_at_2, kind: non_inferiority, margin: 0.05}
+  - {id: recall-not-worse, metric: recall_at_2, kind: non_inferiority, margin: 0.05}
+  - {id: citations-not-worse, metric: citations_valid, kind: non_inferiority, margin: 0.05}
 `

@@ -91,3 +91,32 @@ func TestNumber(t *testing.T) {
 		}
 	}
 }
+
+// The comparison of the two services is believed when as many verdicts flip.
+func TestFlipped(t *testing.T) {
+	before, err := Answers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := Candidate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := func(answers [][]byte, i int) bool {
+		return bytes.Contains(answers[i%len(answers)], []byte(`{"answer":"`+passage(i)))
+	}
+	for _, n := range []int{0, 1, 2, 16, 17, 18, 1000} {
+		better, worse := 0, 0
+		for i := range n {
+			switch was, is := right(before, i), right(after, i); {
+			case is && !was:
+				better++
+			case was && !is:
+				worse++
+			}
+		}
+		if b, w := Flipped(n); b != better || w != worse {
+			t.Errorf("Flipped(%d) = %d, %d, want %d, %d", n, b, w, better, worse)
+		}
+	}
+}

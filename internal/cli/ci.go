@@ -36,7 +36,7 @@ var ciInputs = [][2]string{
 	{"name", "`name` of the gate: key of baseline, artifact and comment (default the config's path)"},
 	{"baseline", "auto, none, a GitHub run `id`, or the path of a bundle"},
 	{"baseline-lock", "`file` that pins a reference run"},
-	{"baseline-max-age", "oldest baseline that is taken, in `days`"},
+	{"baseline-max-age", "oldest baseline that is taken, a `span` such as 30d, 12h or 8w"},
 	{"github-token", "`token` of the GitHub API; better given as INPUT_GITHUB-TOKEN"},
 	{"comment", "`always`, on-change, on-failure or never"},
 	{"summary", "whether to write the job summary, `true` or false"},
@@ -45,10 +45,10 @@ var ciInputs = [][2]string{
 	{"include-content", "whether questions and answers are published, true or `false`"},
 	{"concurrency", "`calls` in flight"},
 	{"shard", "run part `I/N` of the cases; nothing is decided"},
-	{"allowed-hosts", "`hosts` that may be called"},
+	{"allowed-hosts", "`hosts` that may be called, separated by commas; private addresses only when listed"},
 	{"env-allow", "environment `variables` that the suite may read"},
 	{"allow-exec", "whether the suite may start programs, true or `false`"},
-	{"reports", "reports to write: `html, junit, json`"},
+	{"reports", "`reports` to write: html, junit, json (default all)"},
 }
 
 func newCI(env *Env) *cobra.Command {
@@ -562,6 +562,11 @@ func (j *ciJob) republish(ctx context.Context) error {
 	j.pub.Workspace = nil
 	defer ws.Close()
 	j.commentPlan(ctx)
+	j.pub.Next = []string{}
+	if j.event != nil && j.event.Run != nil { // the run that it is about
+		j.pub.RunURL = j.gh.PageOfRun(j.event.Run.ID)
+		j.pub.Next = []string{fmt.Sprintf("gh run download %d --repo %s", j.event.Run.ID, j.gh.Repository())}
+	}
 	dir, err := ws.Rel(j.in.WorkingDirectory, j.in.From[0])
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,7 +15,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +25,11 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	gmtext "github.com/yuin/goldmark/text"
 
 	"github.com/oloproof/oloproof-go/examples"
 	"github.com/oloproof/oloproof-go/internal/cli"
@@ -191,12 +199,12 @@ type job struct {
 	env       map[string]string
 	github    map[string]string
 	secrets   []string
-	dir       string                     // working directory of the step, from the workspace
-	workspace string                     // "": the files of the commit
+	dir       string                      // working directory of the step, from the workspace
+	workspace string                      // "": the files of the commit
 	before    func(workspace, run string) // before the step
-	program   runnertest.Program         // nil: cli.Main in this process
-	summary   string                     // that the step's summary holds already
-	keepRun   bool                       // the run of the job is in the world already
+	program   runnertest.Program          // nil: cli.Main in this process
+	summary   string                      // that the step's summary holds already
+	keepRun   bool                        // the run of the job is in the world already
 	noUpload  bool
 	run       int64
 }
@@ -562,3 +570,121 @@ func manifestOf(t testing.TB, files map[string]string) map[string]any {
 type world = githubtest.World
 
 func sha(commit string) string { return githubtest.SHA(commit) }
+
+type command = runnertest.Command
+
+func write(t testing.TB, file, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// program runs this test's binary as oloproof.
+func program(ctx context.Context, t testing.TB, dir string, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Args = append([]string{"oloproof"}, args...)
+	cmd.Dir, cmd.Env = dir, env
+	return cmd
+}
+
+// plainly runs the program outside of Actions.
+func (s *site) plainly(t testing.TB, dir string, args ...string) (code int, output string) {
+	t.Helper()
+	cmd := program(context.Background(), t, dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, args...)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+// checkMarkdown demands that a text shows nothing but what we wrote, by a parser
+// of GitHub's Markdown: no image, no link but those of the job, no raw HTML but
+// the folding, no mention outside code.
+func checkMarkdown(t testing.TB, what, text string) {
+	t.Helper()
+	source := []byte(text)
+	doc := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(gmtext.NewReader(source))
+	fail := func(format string, args ...any) { t.Errorf("%s: %s", what, fmt.Sprintf(format, args...)) }
+	err := ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Image:
+			fail("an image")
+		case *ast.Link:
+			if !strings.HasPrefix(string(n.Destination), "https://github.com/"+githubtest.Owner+"/") {
+				fail("a link to %s", n.Destination)
+			}
+		case *ast.AutoLink:
+			fail("a link to %s", n.URL(source))
+		case *ast.RawHTML:
+			if raw := string(n.Segments.Value(source)); raw != "<br>" {
+				fail("raw HTML %q", raw)
+			}
+		case *ast.HTMLBlock:
+			for i := range n.Lines().Len() {
+				line := n.Lines().At(i)
+				if raw := strings.TrimSpace(string(line.Value(source))); !folding.MatchString(raw) {
+					fail("raw HTML %q", raw)
+				}
+			}
+		case *ast.CodeSpan, *ast.FencedCodeBlock:
+			return ast.WalkSkipChildren, nil
+		case *ast.Heading:
+			if n.Level < 3 {
+				fail("a heading of level %d", n.Level)
+			}
+		case *ast.Text:
+			if raw := string(n.Segment.Value(source)); strings.Contains(raw, "@") && !strings.HasSuffix(raw, "@1") || regexp.MustCompile(`#[0-9]`).MatchString(raw) {
+				fail("text that GitHub may read: %q", raw)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var folding = regexp.MustCompile(`^(<details( open)?><summary>[-\w ,:.()/]*</summary>|</details>|<!-- oloproof-gate [-\w =]* -->)?$`)
+
+// recorder keeps what a check finds.
+type recorder struct {
+	testing.TB
+	found []string
+}
+
+func (r *recorder) Helper() {}
+func (r *recorder) Errorf(format string, args ...any) {
+	r.found = append(r.found, fmt.Sprintf(format, args...))
+}
+
+// TestCheckMarkdown holds the check itself against what it is to find.
+func TestCheckMarkdown(t *testing.T) {
+	for _, text := range []string{
+		"![x](https://evil.example/x.png)", "[x](https://evil.example)", "https://evil.example", "<https://evil.example>", "a <b>x</b>", "<script>alert(1)</script>",
+		"hello @everyone", "see #12", "# heading", "| a |\n|---|\n| @x |", "<!-- other -->", "<details><summary>&lt;b&gt;</summary>",
+	} {
+		r := &recorder{TB: t}
+		if checkMarkdown(r, "text", text); len(r.found) == 0 {
+			t.Errorf("nothing is found in %q", text)
+		}
+	}
+	r := &recorder{TB: t}
+	checkMarkdown(r, "text", "### Gate\n\n| `@x` | `<b>`<br>`#1` |\n|---|---|\n\n<details><summary>Cases: 1</summary>\n\n`a`\n\n</details>\n")
+	if len(r.found) > 0 {
+		t.Errorf("found %q", r.found)
+	}
+}

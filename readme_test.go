@@ -52,7 +52,7 @@ func blockWith(t *testing.T, blocks []string, part string) string {
 // schemas.
 func TestReadmeExample(t *testing.T) {
 	d := reader(t)
-	codes := map[string]int{"init": 0, "run": 1, "inspect": 0, "schema": 0}
+	codes := map[string]int{"init": 0, "run": 1, "inspect": 0, "compare": 3, "report": 0, "schema": 0}
 	typed := 0
 	for _, b := range indented(t, "README.md") {
 		for line := range strings.Lines(b) {

@@ -333,6 +333,14 @@ func named(rules []string, one, many string) string {
 	return strings.Join(rules[:last], ", ") + " and " + rules[last] + " " + many
 }
 
+// roleNote names the role of a policy that is not the only one of its kind.
+func roleNote(role string, clean func(string) string) string {
+	if role == RoleOnly {
+		return ""
+	}
+	return " (" + clean(role) + ")"
+}
+
 // StateWord says a rule's state in plain words.
 func StateWord(state string) string {
 	switch policy.State(state) {

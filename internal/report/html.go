@@ -175,7 +175,7 @@ func (p *page) gate() {
 
 // policyTitle names one of several policies with its gate.
 func policyTitle(x Policy) string {
-	return fmt.Sprintf("%s (%s): %s, exit %d", Clean(x.Path), Clean(x.Role), Clean(x.Gate.Action), x.Gate.ExitCode)
+	return fmt.Sprintf("%s%s: %s, exit %d", Clean(x.Path), roleNote(x.Role, Clean), Clean(x.Gate.Action), x.Gate.ExitCode)
 }
 
 func (p *page) runs() {

@@ -138,7 +138,7 @@ func (m *markdown) rules(p Policy) string {
 	}
 	var b strings.Builder
 	if len(m.doc.Policies) > 1 {
-		fmt.Fprintf(&b, "**Rules of %s** (%s): %s (exit %d)\n\n", Code(p.Path), Prose(p.Role), Prose(p.Gate.Action), p.Gate.ExitCode)
+		fmt.Fprintf(&b, "**Rules of %s**%s: %s (exit %d)\n\n", Code(p.Path), roleNote(p.Role, Prose), Prose(p.Gate.Action), p.Gate.ExitCode)
 	}
 	b.WriteString("| Rule | State | Estimate | Interval | Requires | Cases |\n|---|---|---:|---|---|---|\n")
 	for _, d := range p.Decisions {

@@ -128,9 +128,7 @@ func (t *text) rules(p Policy) {
 	if p.Path != "" {
 		title += " of " + Clean(p.Path)
 	}
-	if p.Role != RoleOnly {
-		title += fmt.Sprintf(" (%s)", Clean(p.Role))
-	}
+	title += roleNote(p.Role, Clean)
 	if len(t.doc.Policies) > 1 {
 		title += fmt.Sprintf(": %s (exit %d)", Clean(p.Gate.Action), p.Gate.ExitCode)
 	}

@@ -34,9 +34,14 @@ func (p plan) path(name string) string {
 }
 
 func runCommand(ctx context.Context, dir, path string, args ...string) (usage, error) {
+	return runWith(ctx, dir, path, nil, args...)
+}
+
+// runWith runs a command with more variables.
+func runWith(ctx context.Context, dir, path string, env []string, args ...string) (usage, error) {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir = dir
-	cmd.Env = environment()
+	cmd.Env = append(environment(), env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	start := time.Now()

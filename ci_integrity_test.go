@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -314,6 +317,60 @@ func TestPathsWithAWorkingDirectory(t *testing.T) {
 	}
 	o = s.open(pull{number: 3, edit: edit{"rag/eval/oloproof.yaml": s.replaced("rag/eval/oloproof.yaml", "dataset:", "datasett:")}}, in).ends(2)
 	if a := o.failure(); a.File != "rag/eval/oloproof.yaml" {
+		t.Errorf("the error is %+v", a)
+	}
+}
+
+// TestLinksOutOfTheWorkspace: what a change links to is neither read nor quoted.
+func TestLinksOutOfTheWorkspace(t *testing.T) {
+	t.Parallel()
+	s := begun(t)
+	secret := filepath.Join(t.TempDir(), "environ")
+	write(t, secret, "RAG_TOKEN=what-the-job-keeps-to-itself\n")
+	for i, name := range []string{"oloproof.yaml", "release.yaml", "compare.yaml", "data/support.jsonl"} {
+		o := s.open(pull{number: 20 + i, edit: edit{"README.md": "x"}, change: func(j *job) {
+			j.before = func(workspace, _ string) {
+				file := filepath.Join(workspace, name)
+				if err := errors.Join(os.Remove(file), os.Symlink(secret, file)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}}, nil).ends(2)
+		if a := o.failure(); a.File != name || !strings.Contains(a.Message, "outside of the workspace") {
+			t.Errorf("%s: the error is %+v", name, a)
+		}
+		for _, text := range []string{o.Text(), o.Summary, s.comment(20 + i)} {
+			saysNot(t, "result", text, "what-the-job-keeps")
+		}
+	}
+	for i, dataset := range []string{secret, "../../environ", "/proc/self/environ"} {
+		o := s.open(pull{number: 30 + i, edit: edit{"oloproof.yaml": s.replaced("oloproof.yaml", "data/support.jsonl", dataset)}}, nil).ends(2)
+		saysNot(t, "log", o.Text(), "what-the-job-keeps", "INPUT_")
+	}
+	schema := s.replaced("oloproof.yaml", "  - {type: hit_rate, k: 2}", "  - {type: json_schema, criterion: shape, field: answer, schema: "+secret+"}\n  - {type: hit_rate, k: 2}")
+	o := s.open(pull{number: 40, edit: edit{"oloproof.yaml": schema}}, nil).ends(2)
+	saysNot(t, "log", o.Text(), "what-the-job-keeps")
+}
+
+func TestLockOfAChange(t *testing.T) {
+	t.Parallel()
+	s := begun(t)
+	in := map[string]string{"baseline-lock": "baseline.lock.json"}
+	// The change brings a lock: it does not choose its own reference.
+	o := s.open(pull{number: 1, edit: edit{"baseline.lock.json": s.pin(101, "c1")}}, in).ends(3)
+	if n := len(o.document().Comparisons); n != 1 || o.document().Comparisons[0].Role != "baseline" {
+		t.Errorf("comparisons %+v", o.document().Comparisons)
+	}
+	// Once it is merged the base commit's decides, whatever the change writes.
+	s.commit("c2", edit{"baseline.lock.json": s.pin(101, "c1")})
+	s.push(nil).ends(3)
+	o = s.open(pull{number: 2, edit: edit{"baseline.lock.json": "{}"}}, in).ends(3).usual()
+	if n := len(o.document().Comparisons); n != 2 {
+		t.Errorf("%d comparisons, want the baseline and the pin", n)
+	}
+	// On a branch a wrong lock is shown where it stands.
+	s.commit("c3", edit{"baseline.lock.json": "{\n  \"schema\": 7\n}"})
+	if a := s.push(in).ends(2).failure(); a.File != "baseline.lock.json" || a.Line == 0 {
 		t.Errorf("the error is %+v", a)
 	}
 }

@@ -22,6 +22,8 @@ import (
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/report"
 	"github.com/oloproof/oloproof-go/internal/store"
+	"github.com/oloproof/oloproof-go/internal/strictyaml"
+	"github.com/oloproof/oloproof-go/internal/suite"
 )
 
 // ciInputs are the inputs of `ci`, each a flag and an INPUT_ variable; action.yml
@@ -270,7 +272,7 @@ func (e *Env) restricted(j *ciJob) *Env {
 			return filepath.Join(j.temp, "home"), true
 		case name == "OLOPROOF_ALLOW_EXEC" && !j.in.AllowExec:
 			return "0", true
-		case slices.Contains(j.in.EnvAllow, name), name == "GITHUB_SHA", strings.HasPrefix(name, "OLOPROOF_"):
+		case slices.Contains(j.in.EnvAllow, name), name == "GITHUB_SHA", name == "OLOPROOF_ALLOW_EXEC":
 			return e.Lookup(name)
 		}
 		return "", false
@@ -345,6 +347,9 @@ func (j *ciJob) candidate(ctx context.Context) (*ciRun, error) {
 	if flags.none = j.base != nil && j.base.release != nil && takenAway(flags.policy); flags.none {
 		flags.policy = ""
 	}
+	if err := j.checkPlaces(flags); err != nil {
+		return nil, err
+	}
 	p, err := openProject(flags)
 	if err != nil {
 		return nil, j.rooted(err)
@@ -390,6 +395,64 @@ func (j *ciJob) candidate(ctx context.Context) (*ciRun, error) {
 	r.run.Manifest = m
 	r.verdict = newVerdict(m, r.tally)
 	return r, nil
+}
+
+// checkPlaces refuses files of the project that lie outside of the workspace: a
+// change may bring a link, or a path, that leads to what the job keeps to itself,
+// and a message would quote it.
+func (j *ciJob) checkPlaces(flags configFlags) error {
+	compare, err := j.policyFile(j.in.ComparePolicy)
+	if err != nil {
+		return err
+	}
+	beside := filepath.Dir(flags.config)
+	for _, name := range []string{flags.config, flags.policy, compare, filepath.Join(beside, "release.yaml"), filepath.Join(beside, "compare.yaml")} {
+		if err := j.inside(name); err != nil {
+			return err
+		}
+	}
+	data, err := strictyaml.ReadFile(flags.config)
+	if err != nil {
+		return nil // openProject says more
+	}
+	var outside error
+	s, _ := suite.Parse(flags.config, data, func(name string) ([]byte, error) {
+		if err := j.inside(name); err != nil {
+			outside = err
+			return nil, err
+		}
+		return strictyaml.ReadFile(name)
+	})
+	if s != nil && s.Dataset != "" && outside == nil {
+		name := s.Dataset
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(s.Dir, name)
+		}
+		outside = j.inside(name)
+	}
+	return outside
+}
+
+// inside refuses a file that is there and lies outside of the workspace.
+func (j *ciJob) inside(name string) error {
+	if name == "" || strings.HasPrefix(name, builtinPrefix) {
+		return nil
+	}
+	full, err := filepath.Abs(name)
+	if err != nil {
+		return err
+	}
+	if full, err = filepath.EvalSymlinks(full); err != nil {
+		return nil // nothing is there
+	}
+	root, err := filepath.EvalSymlinks(j.pub.Workspace.Dir())
+	if err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(root, full); err != nil || !filepath.IsLocal(rel) {
+		return problem.At(j.fromRoot(name), "it lies outside of the workspace, or is a link that leads there")
+	}
+	return nil
 }
 
 // takenAway reports whether a policy that is named is not there.

@@ -299,27 +299,29 @@ func (j *ciJob) withoutGitHub(q github.Query) *github.Baseline {
 	return &github.Baseline{State: github.None, Reason: "outside GitHub Actions a baseline is a path: --baseline"}
 }
 
-// lock reads the pin: at the base commit for a proposed change.
+// lock reads the pin: at the base commit for a proposed change, which must not
+// choose its own. It is nil when there is none yet.
 func (j *ciJob) lock(ctx context.Context) (*github.Lock, error) {
-	if j.base != nil && j.base.read != nil {
-		data, err := j.base.read(ctx, j.atRoot(j.in.BaselineLock), github.MaxLock)
-		if err == nil {
-			return github.ParseLock(j.in.BaselineLock, data)
+	name := j.atRoot(j.in.BaselineLock)
+	if j.base != nil {
+		if j.base.read == nil {
+			return nil, nil // nothing of the base commit can be read, which blocks
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		data, err := j.base.read(ctx, name, github.MaxLock)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil
+		case err != nil:
 			j.base.unreadable = err
 			return nil, nil
 		}
+		return github.ParseLock(name, data)
 	}
-	file, err := j.local(j.in.BaselineLock)
+	data, err := j.pub.Workspace.Read(name, github.MaxLock)
 	if err != nil {
-		return nil, err
+		return nil, problem.At(name, "the input baseline-lock cannot be read: %v", err)
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	return github.ParseLock(j.in.BaselineLock, data)
+	return github.ParseLock(name, data)
 }
 
 func closeBaseline(b *github.Baseline) {

@@ -629,6 +629,13 @@ func TestChoice(t *testing.T) {
 		absent(t, got, err, None)
 		rejected(t, got.Trail, "run 1", "not on main")
 	})
+	t.Run("run id of the head while it was on main", func(t *testing.T) {
+		b, l := proposal(t)
+		b.stored(githubtest.Run{ID: 1, Commit: "head"})
+		got, err := l.Baseline(t.Context(), choose(b.query(), "1"))
+		absent(t, got, err, None)
+		rejected(t, got.Trail, "run 1", "no ancestor of "+short(githubtest.SHA("tip")))
+	})
 	t.Run("unknown run id", func(t *testing.T) {
 		b, l := proposal(t)
 		got, err := l.Baseline(t.Context(), choose(b.query(), "4711"))

@@ -83,6 +83,7 @@ func TestDownloadTrouble(t *testing.T) {
 		{"storage breaks off each time", githubtest.Fault{Blob: true, Cut: true, Body: "a"}, isTrouble, 2},
 		{"other bytes", githubtest.Fault{Blob: true, Body: "abd"}, isRefusal, 1},
 		{"too many bytes", githubtest.Fault{Blob: true, Body: strings.Repeat("x", maxArtifact+1)}, isRefusal, 1},
+		{"too many bytes, not announced", githubtest.Fault{Blob: true, Body: strings.Repeat("x", maxArtifact+1), Header: map[string]string{"Transfer-Encoding": "chunked"}}, isRefusal, 1},
 		{"storage redirects for ever", githubtest.Fault{Blob: true, Status: 302, Header: map[string]string{"Location": "/again?sig=x"}}, isRefusal, maxBlobHops + 1},
 		{"storage redirects inside a network", githubtest.Fault{Blob: true, Status: 302, Header: map[string]string{"Location": "http://169.254.169.254/"}}, isRefusal, 1},
 	}
@@ -97,6 +98,9 @@ func TestDownloadTrouble(t *testing.T) {
 			if strings.Contains(err.Error(), "sig=") || strings.Contains(err.Error(), "pass@") {
 				t.Errorf("the error shows an address: %v", err)
 			}
+			if strings.HasPrefix(c.name, "too many") && !strings.Contains(err.Error(), "at most") {
+				t.Errorf("got %v, want the limit", err)
+			}
 			blobs := 0
 			for _, r := range b.Server.Requests() {
 				if strings.HasPrefix(r, "BLOB") {
@@ -110,6 +114,15 @@ func TestDownloadTrouble(t *testing.T) {
 				t.Errorf("left behind: %v", left)
 			}
 		})
+	}
+}
+
+// TestDownloadAnnounced: what is announced as too large is not asked for.
+func TestDownloadAnnounced(t *testing.T) {
+	b, a := downloadable(t)
+	a.Bytes = maxArtifact + 1
+	if _, err := b.client.downloadArtifact(t.Context(), a, b.dir); err == nil || !strings.Contains(err.Error(), "at most") || b.client.Requests() != 0 {
+		t.Errorf("%v after %d requests", err, b.client.Requests())
 	}
 }
 

@@ -43,20 +43,21 @@ func pinnedWorld(t *testing.T, poison ...poison) (*bench, *Lookup, *Lock) {
 func inAsset(l *Lock) { l.Artifact, l.Asset = 0, &Asset{Tag: "v1.0", Name: "baseline.zip"} }
 func inZip(l *Lock)   { l.Artifact, l.Bundle = 0, "baselines/v1.zip" }
 
+func inDirectory(b *bench, l *Lock) {
+	l.Artifact, l.Bundle = 0, "baselines/v1"
+	b.Do(func(w *githubtest.World) {
+		l.Digest = githubtest.Digest(w.Files["release:baselines/v1/run.json"].Content)
+	})
+}
+
 // TestPinned: on a release branch the pin is the baseline, from wherever its
 // bytes lie.
 func TestPinned(t *testing.T) {
-	inDir := func(t *testing.T, b *bench, l *Lock) {
-		l.Artifact, l.Bundle = 0, "baselines/v1"
-		b.Do(func(w *githubtest.World) {
-			l.Digest = githubtest.Digest(w.Files["release:baselines/v1/run.json"].Content)
-		})
-	}
 	for name, place := range map[string]func(*testing.T, *bench, *Lock){
 		"artifact":            func(*testing.T, *bench, *Lock) {},
 		"release asset":       func(_ *testing.T, _ *bench, l *Lock) { inAsset(l) },
 		"committed zip":       func(_ *testing.T, _ *bench, l *Lock) { inZip(l) },
-		"committed directory": inDir,
+		"committed directory": func(_ *testing.T, b *bench, l *Lock) { inDirectory(b, l) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, l, lock := pinnedWorld(t)
@@ -140,6 +141,20 @@ func TestPinnedPoison(t *testing.T) {
 		{"run differs", func(_ *bench, l *Lock) { l.RunID = 5; inZip(l) }, nil, "says run 1, the lock says 5", Incompatible},
 		{"suite differs", func(_ *bench, l *Lock) { l.SuiteDigest = "sha256:cc"; inZip(l) }, nil, "says suite", Incompatible},
 		{"made elsewhere", inZipOf, func(_ *githubtest.Run, m *evidence.Manifest, _ *githubtest.Artifact) { m.CI = nil }, "no run of GitHub Actions", Incompatible},
+		{"run.json of the directory was changed", func(b *bench, l *Lock) {
+			inDirectory(b, l)
+			b.Do(func(w *githubtest.World) {
+				f := w.Files["release:baselines/v1/run.json"]
+				w.Files["release:baselines/v1/run.json"] = githubtest.File{Content: append(f.Content, '\n')}
+			})
+		}, nil, "digest", Unavailable},
+		{"judgments of the directory were changed", func(b *bench, l *Lock) {
+			inDirectory(b, l)
+			b.Do(func(w *githubtest.World) {
+				w.Files["release:baselines/v1/judgments.jsonl"] = githubtest.File{Content: []byte("{}")}
+			})
+		}, nil, "does not match its digest", Incompatible},
+		{"made in another repository", inZipOf, func(_ *githubtest.Run, m *evidence.Manifest, _ *githubtest.Artifact) { m.CI.RepositoryID = 5 }, "says repository 5", Incompatible},
 		{"API down", func(b *bench, l *Lock) { b.Fail(githubtest.Fault{Path: "/actions/artifacts/10", Status: 503}) }, nil, "", Unavailable},
 	}
 	for _, c := range cases {
@@ -180,7 +195,7 @@ func TestParseLock(t *testing.T) {
 	}{
 		{"schema", "v2", "schema"}, {"repository_id", 0, "repository_id"}, {"name", "", "name"}, {"run_id", -1, "run_id"},
 		{"commit", "main", "commit"}, {"digest", "sha256:AA", "digest"}, {"recorded_at", nil, "recorded_at"},
-		{"artifact_id", nil, "exactly one"}, {"artifact_id", -5, "negative"}, {"bundle", "x.zip", "exactly one"},
+		{"artifact_id", nil, "exactly one"}, {"artifact_id", -5, "negative"}, {"bundle", "x.zip", "exactly one"}, {"release_asset", map[string]string{"tag": "v1"}, "exactly one"},
 		{"colour", "red", "colour"}, {"run_id", "1", "run_id"}, {"recorded_at", "yesterday", "recorded_at"},
 	} {
 		bad := map[string]any{}
@@ -195,12 +210,17 @@ func TestParseLock(t *testing.T) {
 			t.Errorf("%s = %v: %+v, %v", c.key, c.value, l, err)
 		}
 	}
+	delete(good, "artifact_id")
+	good["release_asset"] = map[string]string{"tag": "v1", "name": ""}
+	if _, err := ParseLock("lock.json", encode(t, good)); err == nil || !strings.Contains(err.Error(), "a tag and a name") {
+		t.Errorf("an asset without a name: %v", err)
+	}
+	delete(good, "release_asset")
 	for _, path := range []string{"../x.zip", "/x.zip", `a\b`, "a/../b", "."} {
 		bad := map[string]any{}
 		for k, v := range good {
 			bad[k] = v
 		}
-		delete(bad, "artifact_id")
 		bad["bundle"] = path
 		if _, err := ParseLock("lock.json", encode(t, bad)); err == nil {
 			t.Errorf("bundle %q is taken", path)
@@ -210,8 +230,8 @@ func TestParseLock(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "lock.json:3:3") {
 		t.Errorf("got %v, want the place of the fault", err)
 	}
-	if _, err := ParseLock("lock.json", []byte(strings.Repeat(" ", MaxLock+1))); err == nil {
-		t.Error("a huge lock is taken")
+	if _, err := ParseLock("lock.json", []byte(strings.Repeat(" ", MaxLock+1))); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("a huge lock: %v", err)
 	}
 	if _, err := ParseLock("lock.json", nil); err == nil {
 		t.Error("an empty lock is taken")

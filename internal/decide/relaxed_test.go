@@ -85,6 +85,30 @@ func TestDeletingFailingCasesOpensNoGate(t *testing.T) {
 	}
 }
 
+func TestReleasedChangeOfTheSuite(t *testing.T) {
+	floor := 0.5
+	p := &policy.Policy{ConfidenceLevel: 0.95, BlockOn: []policy.State{policy.Fail, policy.InsufficientEvidence, policy.ManualReview}, Rules: []policy.Rule{
+		{ID: "kept", Metric: "ok", Kind: policy.IntervalThreshold, Min: &floor},
+		{ID: "gone", Metric: "other", Kind: policy.IntervalThreshold, Min: &floor},
+	}}
+	before := verdicts(t, 2, 30)
+	kept := Kept{
+		Metrics: func(policy.Rule) *measure.Metric { return &before }, Gone: func(metric string) bool { return metric == "other" }, Released: true,
+	}
+	r := RunRelaxed(p, []measure.Metric{verdicts(t, 30, 0)}, evidence.Complete, kept)
+	if r.Gate.Action != Warn || r.Decisions[0].State != policy.Pass || r.Decisions[1].State != policy.ManualReview || !r.Decisions[1].Released {
+		t.Errorf("released: gate %+v, decisions %+v", r.Gate, r.Decisions)
+	}
+	// What the run says of itself still counts.
+	if r := RunRelaxed(p, []measure.Metric{verdicts(t, 0, 30)}, evidence.Complete, kept); r.Gate.ExitCode != ExitFail {
+		t.Errorf("a failing run that was released: gate %+v", r.Gate)
+	}
+	kept.Released = false
+	if r := RunRelaxed(p, []measure.Metric{verdicts(t, 30, 0)}, evidence.Complete, kept); r.Gate.Action != Block || r.Decisions[0].State != policy.ManualReview {
+		t.Errorf("not released: gate %+v, decisions %+v", r.Gate, r.Decisions)
+	}
+}
+
 func TestWorstJudgmentOfARule(t *testing.T) {
 	limit := 0.5
 	spec := evidence.MetricSpec{Range: [2]float64{0, 1}}

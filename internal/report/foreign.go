@@ -161,7 +161,19 @@ func (f *foreign) metric(id string) *Metric {
 	return &Metric{ID: id, Kind: evidence.Mean, Range: [2]float64{0, 1}}
 }
 
-// interval copies an interval with its method's name shortened.
+// compared is a metric as the comparisons have it, if they do.
+func (f *foreign) compared(m *Metric) *Metric {
+	for i := range f.Comparisons {
+		for _, x := range f.Comparisons[i].Differences {
+			if x.Metric == m.ID {
+				return &Metric{ID: m.ID, Kind: x.Kind, Unit: x.Unit, Range: [2]float64{0, x.Range[1]}}
+			}
+		}
+	}
+	return m
+}
+
+// measured copies an interval with its method's name shortened.
 func measured(i *Interval) *measure.Interval {
 	if i == nil {
 		return nil
@@ -295,7 +307,11 @@ func (f *foreign) decision(d *Decision) {
 		d.Requires = requires(rule, &measure.Metric{Spec: spec})
 		d.Display = m.shown(d.Estimate, d.Interval, d.Cases, m.Failures)
 	} else {
+		m = f.compared(m)
 		s := m.differenceScale(d.Estimate, d.Interval)
+		if m.Kind == evidence.Quantile {
+			s = Scale{unit: s.unit}
+		}
 		s.signed = false
 		d.Requires = compareRequires(rule, &s)
 		d.Display = m.shownDifference(d.Estimate, d.Interval, d.Cases)

@@ -141,6 +141,14 @@ func TestShardsAndMerge(t *testing.T) {
 		"{type: regex, criterion: answer_correct, field: answer, pattern: .}")
 	p = s.pushed(pull{number: 11, edit: edit{"oloproof.yaml": loose}}, nil)
 	s.merge(p, s.shards(p, 2)).ends(3).is("only", "answer-floor", "MANUAL_REVIEW", "suite_relaxed")
+
+	// Where those are good enough too, nothing is relaxed.
+	s.commit("c3", edit{"release.yaml": floor("0.40")})
+	j = s.pushJob()
+	j.payload["before"] = sha("c2")
+	s.merge(j, s.shards(j, 2)).ends(0)
+	p = s.pushed(pull{number: 12, edit: edit{"oloproof.yaml": loose}}, nil)
+	s.merge(p, s.shards(p, 2)).ends(0).is("only", "answer-floor", "PASS", "lower_bound_meets_minimum")
 }
 
 // report runs command report for the artifact of a fork's run.

@@ -319,21 +319,21 @@ func (s *site) do(j job) *outcome {
 	if j.before != nil {
 		j.before(j.workspace, strconv.FormatInt(j.run, 10))
 	}
-	context := map[string]string{
+	github := map[string]string{
 		"api_url": s.gh.URL, "server_url": "https://github.com", "graphql_url": strings.TrimSuffix(s.gh.URL, "/api/v3") + "/graphql",
 		"repository": githubtest.Owner + "/" + githubtest.Repo, "repository_id": strconv.Itoa(githubtest.RepositoryID),
 		"run_id": strconv.FormatInt(j.run, 10), "run_attempt": "1", "event_name": event, "sha": githubtest.SHA(j.commit), "ref": j.ref,
 		"workflow_ref": githubtest.Owner + "/" + githubtest.Repo + "/" + githubtest.WorkflowPath + "@" + j.ref, "job": "gate", "actor": "octocat",
 	}
-	maps.Copy(context, j.github)
+	maps.Copy(github, j.github)
 	if j.program == nil {
 		j.program = s.main
 	}
 	asked := len(s.gh.Requests())
 	res := runnertest.Run(s.t, runnertest.Step{
-		Inputs: s.inputsOf(j.inputs), Env: j.env, GitHub: context, Event: string(githubtest.Payload(s.t, j.event, j.payload)),
+		Inputs: s.inputsOf(j.inputs), Env: j.env, GitHub: github, Event: string(githubtest.Payload(s.t, j.event, j.payload)),
 		Secrets: j.secrets, Workspace: j.workspace, Summary: j.summary,
-	}, func(ctx contextType, p *runnertest.Process) int {
+	}, func(ctx context.Context, p *runnertest.Process) int {
 		if j.dir != "" {
 			p.Dir = filepath.Join(p.Dir, j.dir)
 		}
@@ -358,8 +358,6 @@ func (s *site) do(j job) *outcome {
 	s.pass(time.Minute)
 	return o
 }
-
-type contextType = context.Context
 
 // main is the program in this process.
 func (s *site) main(ctx context.Context, p *runnertest.Process) int {

@@ -146,9 +146,8 @@ func TestEnterpriseServer(t *testing.T) {
 	server := map[string]string{"server_url": "https://github.example.com"}
 	before := map[string]any{"ref": "refs/heads/main", "before": sha("base"), "after": sha("c1"), "forced": false}
 	s.do(job{event: "push", commit: "c1", ref: "refs/heads/main", branch: "main", github: server, payload: before}).ends(0)
-	o := s.open(pull{number: 1, edit: edit{"README.md": "x"}, change: func(j *job) { j.github = server }}, nil).ends(3).outputs("baseline-state=found")
+	s.open(pull{number: 1, edit: edit{"README.md": "x"}, change: func(j *job) { j.github = server }}, nil).ends(3).outputs("baseline-state=found")
 	says(t, "comment", s.comment(1), "https://github.example.com/octo-org/octo-repo/actions/runs/102")
-	_ = o
 }
 
 // hostile are texts that try to leave the place where they are shown.

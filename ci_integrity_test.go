@@ -270,7 +270,7 @@ func TestPoisonedArtifact(t *testing.T) {
 		w.Runs = append(w.Runs, githubtest.Run{ID: 860, Commit: "c4", CreatedAt: s.now})
 		w.Artifacts = append(w.Artifacts, githubtest.Artifact{ID: 8600, Run: 860, Name: honest.Name, Bytes: honest.Bytes, Digest: githubtest.Digest([]byte("other")), CreatedAt: s.now})
 	})
-	o = s.open(pull{number: 3, edit: edit{"README.md": "x"}}, nil).ends(3)
+	s.open(pull{number: 3, edit: edit{"README.md": "x"}}, nil).ends(3)
 	says(t, "comment", s.comment(3), "its bytes have the digest")
 }
 

@@ -105,7 +105,7 @@ func TestShardsAndMerge(t *testing.T) {
 	s.serve(demo.Options{ExpandQuery: true})
 	p := s.pushed(pull{number: 7, edit: edit{"README.md": "x"}}, nil)
 	shards := s.shards(p, 3)
-	o = s.merge(p, shards).ends(3).usual().outputs("baseline-state=found", "baseline-sha="+sha("c1"))
+	s.merge(p, shards).ends(3).usual().outputs("baseline-state=found", "baseline-sha="+sha("c1"))
 	says(t, "comment", s.comment(7), "+6.7 points", "about 38 more paired cases")
 
 	// A missing shard is missing cases and a partial run.

@@ -133,10 +133,10 @@ func TestSecondPullRequest(t *testing.T) {
 	})
 	t.Run("nothing changed", func(t *testing.T) {
 		s.in(t)
-		o := s.open(pull{number: 4, edit: edit{"README.md": "same"}}, nil).ends(3).usual()
+		s.open(pull{number: 4, edit: edit{"README.md": "same"}}, nil).ends(3).usual()
 		before := s.comment(4)
 		// Run again: figures and states are the same, the comment is not written anew.
-		o = s.open(pull{number: 4, edit: edit{"README.md": "same"}}, map[string]string{"comment": "on-change"})
+		o := s.open(pull{number: 4, edit: edit{"README.md": "same"}}, map[string]string{"comment": "on-change"})
 		for _, call := range o.Calls {
 			if strings.HasPrefix(call, "PATCH") || strings.HasPrefix(call, "POST") {
 				t.Errorf("the comment was written again: %s", call)

@@ -45,7 +45,7 @@ func main() {
 // large answers from multiplying. Both give way to the user's own settings.
 func tuneMemory() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
+		debug.SetGCPercent(300)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(1 << 30)

@@ -91,8 +91,25 @@ func createDigestFile(path string) (*digestFile, error) {
 		return nil, err
 	}
 	d := &digestFile{path: path, f: f, sum: sha256.New()}
-	d.b = bufio.NewWriterSize(io.MultiWriter(f, d.sum), bufferBytes)
+	d.b = bufio.NewWriterSize(teeHash{f, d.sum}, bufferBytes)
 	return d, nil
+}
+
+// teeHash writes to a file and hashes at the same time.
+type teeHash struct {
+	f   *os.File
+	sum hash.Hash
+}
+
+func (t teeHash) Write(p []byte) (int, error) {
+	hashed := make(chan struct{})
+	go func() {
+		t.sum.Write(p) // never fails
+		close(hashed)
+	}()
+	n, err := t.f.Write(p)
+	<-hashed
+	return n, err
 }
 
 // writeLine writes b and a newline.

@@ -195,3 +195,40 @@ func compareOpen(a, b entry) int {
 	}
 	return 1
 }
+
+// window reads ahead of places that mostly ascend, as those of cases do that
+// finished nearly in order. It is not safe for concurrent use.
+type window struct {
+	io.ReaderAt
+	start  int64
+	data   []byte
+	missed int // reads in a row that were elsewhere
+}
+
+const (
+	windowBytes = 256 << 10 // how far a window reads ahead
+	mostMissed  = 16        // reads elsewhere before the window follows
+)
+
+// ReadAt implements [io.ReaderAt].
+func (w *window) ReadAt(p []byte, off int64) (int, error) {
+	end := w.start + int64(len(w.data))
+	if off >= w.start && off+int64(len(p)) <= end {
+		w.missed = 0
+		return copy(p, w.data[off-w.start:]), nil
+	}
+	w.missed++
+	follows := off >= w.start && off <= end
+	if len(p) > windowBytes || !follows && w.missed < mostMissed {
+		return w.ReaderAt.ReadAt(p, off)
+	}
+	if w.data == nil {
+		w.data = make([]byte, windowBytes)
+	}
+	n, err := w.ReaderAt.ReadAt(w.data[:cap(w.data)], off)
+	w.start, w.data, w.missed = off, w.data[:n], 0
+	if n < len(p) {
+		return copy(p, w.data), err
+	}
+	return copy(p, w.data), nil
+}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -300,4 +302,28 @@ func TestDecodeLines(t *testing.T) {
 	}
 	err := decodeLines(bytes.NewReader(make([]byte, 1<<20)), 1<<18, func([]byte, *int) error { return nil }, func(int, *int) error { return nil })
 	wantError(t, err, "after line 0", "longer than 262144 bytes")
+}
+
+// A window reads what lies there, wherever it is asked.
+func TestWindow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		data := make([]byte, rapid.IntRange(1, 3*windowBytes).Draw(t, "size"))
+		for i := range data {
+			data[i] = byte(i * 7 >> 3)
+		}
+		w := &window{ReaderAt: bytes.NewReader(data)}
+		at := 0
+		for range 60 {
+			if rapid.IntRange(0, 9).Draw(t, "jump") == 0 {
+				at = rapid.IntRange(0, len(data)).Draw(t, "at")
+			}
+			p := make([]byte, rapid.IntRange(1, 40_000).Draw(t, "bytes"))
+			want := data[at:min(len(data), at+len(p))]
+			n, err := w.ReadAt(p, int64(at))
+			if !bytes.Equal(p[:n], want) || (err == nil) != (n == len(p)) {
+				t.Fatalf("%d bytes at %d of %d: %d bytes, %v", len(p), at, len(data), n, err)
+			}
+			at = min(len(data), at+n)
+		}
+	})
 }

@@ -533,6 +533,7 @@ func (s *staged) order(dir string, journal io.ReaderAt, entries []entry) error {
 	if err != nil {
 		return err
 	}
+	journal = &window{ReaderAt: journal}
 	var buf []byte
 	bare := false
 	defer func() {

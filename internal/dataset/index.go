@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -29,9 +30,9 @@ type indexer struct {
 	problems problem.List
 	more     int            // problems beyond maxProblems
 	lines    map[string]int // id to line
-	buf      []byte         // canonical JSON of the case at hand
+	batch    []*parsedLine  // lines with text that wait
+	waiting  int            // bytes of the batch
 
-	seed   maphash.Seed
 	inputs map[uint64]int // hash of the input to the first case with it
 
 	withoutID, firstWithoutID int // cases, line
@@ -42,6 +43,25 @@ type indexer struct {
 	rows                      int // lines that hold an object
 }
 
+// parsedLine is a line with what can be said of it by itself.
+type parsedLine struct {
+	number int   // 1-based
+	at     int64 // offset in the file
+	text   []byte
+	row    row
+	faults []rowFault
+	sum    [32]byte // digest of the case
+	err    error    // why there is none
+	seen   uint64   // hash of the text
+	input  uint64   // hash of the canonical input
+}
+
+// A batch is parsed when it has so many lines or bytes.
+const (
+	batchLines = 512
+	batchBytes = 4 << 20
+)
+
 // refusal counts the cases with a field that is not supported yet.
 type refusal struct {
 	cases int
@@ -51,7 +71,7 @@ type refusal struct {
 // index reads the whole file once.
 func (d *Dataset) index(opt Options) error {
 	x := &indexer{
-		d: d, opt: opt, lines: map[string]int{}, seed: maphash.MakeSeed(), inputs: map[uint64]int{},
+		d: d, opt: opt, lines: map[string]int{}, inputs: map[uint64]int{},
 		unknown: map[string]int{}, refused: map[string]refusal{},
 	}
 	if err := x.read(d.file); err != nil {
@@ -90,14 +110,47 @@ func (x *indexer) read(file *os.File) error {
 		read := int64(len(text))
 		text = bytes.TrimSuffix(text, []byte("\n"))
 		if blank := bytes.TrimSpace(text); len(blank) > 0 {
-			if fault := wholeFile(blank, len(x.d.entries) == 0 && len(x.problems) == 0); fault != "" {
+			if fault := wholeFile(blank, len(x.d.entries) == 0 && len(x.problems) == 0 && len(x.batch) == 0); fault != "" {
 				x.add(line, -1, text, fault)
 				return nil
 			}
-			x.line(line, at, text)
+			x.batch = append(x.batch, &parsedLine{number: line, at: at, text: bytes.Clone(text)})
+			if x.waiting += len(text); len(x.batch) >= batchLines || x.waiting >= batchBytes {
+				x.flush()
+			}
 		}
 		if at += read; err == io.EOF {
+			x.flush()
 			return nil
+		}
+	}
+}
+
+// flush parses the batch on two goroutines and takes its lines in order.
+func (x *indexer) flush() {
+	half := len(x.batch) / 2
+	var other sync.WaitGroup
+	other.Go(func() { x.parse(x.batch[:half]) })
+	x.parse(x.batch[half:])
+	other.Wait()
+	for _, l := range x.batch {
+		x.line(l)
+	}
+	x.batch, x.waiting = x.batch[:0], 0
+}
+
+func (x *indexer) parse(lines []*parsedLine) {
+	var buf []byte // canonical JSON of the case at hand
+	for _, l := range lines {
+		if l.row, l.faults = parseRow(l.text); len(l.faults) > 0 {
+			continue
+		}
+		l.seen = maphash.Bytes(x.d.seed, l.text)
+		if l.sum, buf, l.err = evidence.AppendCaseSum(buf[:0], &l.row.Case); l.err != nil {
+			continue
+		}
+		if buf, l.err = evidence.AppendCanonical(buf[:0], l.row.Input); l.err == nil {
+			l.input = maphash.Bytes(x.d.seed, buf)
 		}
 	}
 }
@@ -136,9 +189,9 @@ func wholeFile(text []byte, first bool) string {
 }
 
 // line takes one line with text.
-func (x *indexer) line(number int, at int64, text []byte) {
-	r, faults := parseRow(text)
-	for _, f := range faults {
+func (x *indexer) line(l *parsedLine) {
+	number, text, r := l.number, l.text, l.row
+	for _, f := range l.faults {
 		x.add(number, f.offset, text, f.message)
 	}
 	if r.read {
@@ -156,16 +209,15 @@ func (x *indexer) line(number int, at int64, text []byte) {
 		}
 		x.refused[f.name] = refused
 	}
-	if len(faults) > 0 {
+	if len(l.faults) > 0 {
+		return
+	}
+	if l.err != nil {
+		x.add(number, -1, text, l.err.Error())
 		return
 	}
 	c := &r.Case
-	var err error
-	e := entry{offset: at, length: len(text), line: number, seen: maphash.Bytes(x.d.seed, text)}
-	if e.sum, x.buf, err = evidence.AppendCaseSum(x.buf[:0], c); err != nil {
-		x.add(number, -1, text, err.Error())
-		return
-	}
+	e := entry{offset: l.at, length: len(text), line: number, seen: l.seen, sum: l.sum}
 	c.Index, c.Line, c.Digest = len(x.d.entries), number, evidence.DigestOf(e.sum)
 	if c.ID == "" {
 		c.ID = c.Digest.Hex()[:16]
@@ -180,7 +232,7 @@ func (x *indexer) line(number int, at int64, text []byte) {
 	e.id = c.ID
 	x.lines[c.ID] = number
 	x.d.entries = append(x.d.entries, e)
-	x.countInput(c)
+	x.countInput(l.input, c.Index)
 	for _, message := range checkSlices(c, x.opt.Slices) {
 		x.add(number, -1, text, message)
 	}
@@ -203,19 +255,14 @@ func duplicate(id string, earlier int, r row) string {
 }
 
 // countInput notes cases with an input that an earlier case has.
-func (x *indexer) countInput(c *evidence.Case) {
-	var err error
-	if x.buf, err = evidence.AppendCanonical(x.buf[:0], c.Input); err != nil {
-		return // the digest of the case would have failed before
-	}
-	h := maphash.Bytes(x.seed, x.buf)
-	earlier, ok := x.inputs[h]
+func (x *indexer) countInput(hash uint64, index int) {
+	earlier, ok := x.inputs[hash]
 	if !ok {
-		x.inputs[h] = c.Index
+		x.inputs[hash] = index
 		return
 	}
 	if x.repeated++; x.repeated == 1 {
-		x.firstRepeated, x.original = c.Index, earlier
+		x.firstRepeated, x.original = index, earlier
 	}
 }
 

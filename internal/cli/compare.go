@@ -57,15 +57,18 @@ func (e *Env) compare(candidateName, baselineName string, f compareFlags) error 
 	if err != nil {
 		return err
 	}
-	p, err := loadComparePolicy(f.configFlags)
-	if err != nil {
-		return err
+	p, faults := loadComparePolicy(f.configFlags)
+	if p == nil && faults != nil {
+		return faults
 	}
 	candidate, err := st.Resolve(candidateName)
 	if err != nil {
 		return err
 	}
 	defer candidate.Close()
+	if faults != nil {
+		return againstMetrics(p, faults, candidate.Manifest)
+	}
 	baseline, err := st.Resolve(baselineName)
 	if err != nil {
 		return err
@@ -156,7 +159,7 @@ func loadComparePolicy(f configFlags) (*policy.Policy, error) {
 		}
 		p, err := policy.Load(f.policy)
 		if err == nil && len(p.ComparisonRules()) == 0 {
-			err = problem.At(f.policy, "it has no comparison rule, so it cannot decide a comparison: add a rule of kind superiority, non_inferiority or equivalence, or name another policy")
+			return nil, problem.At(f.policy, "it has no comparison rule, so it cannot decide a comparison: add a rule of kind superiority, non_inferiority or equivalence, or name another policy")
 		}
 		return p, err
 	}

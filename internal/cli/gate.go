@@ -84,6 +84,9 @@ func (e *Env) gate(name string, c configFlags, f formatFlags, with comparisonFla
 // each.
 func (e *Env) decideAgainst(v *verdict, s *storedRun, c configFlags, with comparisonFlags) error {
 	p, err := loadComparePolicy(configFlags{config: c.config, policy: with.policy})
+	if p != nil && err != nil {
+		return againstMetrics(p, err, s.run.Manifest)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/oloproof/oloproof-go/internal/demo"
 )
 
 // Every problem of every file of a project is told in one run.
@@ -61,4 +65,48 @@ rules:
 	if _, err := os.Stat(filepath.Join(dir, ".oloproof")); err == nil {
 		t.Error("something was stored")
 	}
+}
+
+// So do the commands that decide stored runs.
+func TestEveryProblemOfAPolicyForStoredRuns(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "p", "oloproof.yaml")
+	if got := command(t, nil, "init", "--example", "blackbox_rag", filepath.Join(dir, "p")); got.code != ExitOK {
+		t.Fatal(got.stderr)
+	}
+	server := httptest.NewServer(example(t))
+	defer server.Close()
+	if got := command(t, nil, "run", "--config", config, "--url", server.URL+"/answer"); got.code != ExitFail {
+		t.Fatalf("exit code %d\n%s", got.code, got.stderr)
+	}
+	bad := filepath.Join(dir, "bad.yaml")
+	text := "rules:\n  - {id: c, metric: answer_correct, kind: non_inferiority, margin: 5, flavour: x}\n  - {id: r, metric: answer_correct, min: 70}\n"
+	if err := os.WriteFile(bad, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"gate", "latest", "--policy", bad},
+		{"plan", "latest", "--policy", bad},
+		{"compare", "latest", "latest", "--policy", bad},
+		{"gate", "latest", "--baseline", "latest", "--compare-policy", bad},
+	} {
+		got := command(t, nil, append(args, "--config", config)...)
+		if got.code != ExitConfig {
+			t.Errorf("%v: exit code %d", args, got.code)
+		}
+		for _, want := range []string{"flavour", "0.05", "0.70"} {
+			if !strings.Contains(got.stderr, want) {
+				t.Errorf("%v: stderr does not say %s\n%s", args, want, got.stderr)
+			}
+		}
+	}
+}
+
+func example(t *testing.T) http.Handler {
+	t.Helper()
+	h, err := demo.Handler("blackbox_rag", demo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"path/filepath"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -25,9 +26,9 @@ func (e *Env) openStored(name string, c configFlags) (*storedRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := loadPolicy(c, policy.Load)
-	if err != nil {
-		return nil, err
+	p, faults := loadPolicy(c, policy.Load)
+	if p == nil && faults != nil {
+		return nil, faults
 	}
 	if p == nil {
 		return nil, problem.Errorf("there is no policy: %s does not exist, so name one with --policy", filepath.Join(filepath.Dir(c.config), "release.yaml"))
@@ -37,11 +38,27 @@ func (e *Env) openStored(name string, c configFlags) (*storedRun, error) {
 		return nil, err
 	}
 	s := &storedRun{store: st, run: run, policy: p}
-	if err := s.read(); err != nil {
+	if faults != nil {
+		err = againstMetrics(p, faults, run.Manifest)
+	} else {
+		err = s.read()
+	}
+	if err != nil {
 		run.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// againstMetrics adds to what is wrong with a policy by itself what is wrong with
+// it against the metrics of a run, so that a person sees all of it at once.
+func againstMetrics(p *policy.Policy, faults error, m *evidence.Manifest) error {
+	var list, more problem.List
+	if !errors.As(faults, &list) {
+		return faults
+	}
+	errors.As(p.Check(m.Metrics, m.Slices), &more)
+	return append(list[:len(list):len(list)], more...).Err()
 }
 
 func (s *storedRun) read() (err error) {

@@ -245,7 +245,7 @@ func (k *keptSuite) candidateAgain() error {
 // metrics. What the run did not judge so has no state.
 func (k *keptSuite) eachOutcome(run *store.Run, visit func(evidence.Outcome)) error {
 	return run.Outcomes(func(_ int, o *evidence.Outcome) error {
-		kept := evidence.Outcome{ID: o.ID, Digest: o.Digest, Status: o.Status, LatencyMS: o.LatencyMS}
+		kept := evidence.Outcome{ID: o.ID, Digest: o.Digest, Status: o.Status, LatencyMS: o.LatencyMS, Usage: o.Usage}
 		kept.Judgments = make([]evidence.Judgment, len(k.judged()))
 		judged := 0
 		for _, spec := range run.Manifest.Metrics {

@@ -46,6 +46,7 @@ type Execution struct {
 	StartedAt time.Time       // start of the first attempt
 	LatencyMS float64         // of the last attempt, in milliseconds, pauses not counted
 	FromCache bool
+	Usage     *Usage // nil when the system does not say what the answer took
 }
 
 // ExecutionError says why a case has no output.

@@ -75,6 +75,9 @@ func (d *outcomeDecoder) member(name []byte, i int) (end int, err error) {
 	case "status":
 		bit = 256
 		end, err = d.text(i, func(s []byte) { d.o.Status = Status(intern(s)) })
+	case "usage":
+		bit = 512
+		d.o.Usage, end, err = decodeUsage(d.line, i)
 	default:
 		end = valueEnd(d.line, i)
 		if !Value(d.line[i:end]).IsValid() {
@@ -456,6 +459,8 @@ func (e *Execution) decode(v Value) error {
 			}
 		case "from_cache":
 			e.FromCache = member.Kind() == 't'
+		case "usage":
+			e.Usage, _, err = decodeUsage(v, i)
 		case "started_at":
 			if word, ok := Text(member); ok {
 				e.StartedAt, err = time.Parse(time.RFC3339Nano, word)

@@ -33,7 +33,7 @@ func (m *Manifest) JudgedMetrics() int {
 func OutcomeOf(c *Case, e *Execution, slices []string, judgments []Judgment) Outcome {
 	o := Outcome{
 		ID: c.ID, Digest: c.Digest, Slices: slices, Status: e.Status,
-		LatencyMS: e.LatencyMS, Attempts: len(e.Attempts), Judgments: judgments,
+		LatencyMS: e.LatencyMS, Attempts: len(e.Attempts), Usage: e.Usage, Judgments: judgments,
 	}
 	if e.Error != nil {
 		o.ErrorKind, o.HTTPStatus = e.Error.Kind, e.Error.HTTPStatus
@@ -65,7 +65,8 @@ func AppendOutcome(dst []byte, m *Manifest, o *Outcome) []byte {
 	dst = appendFloat(dst, o.LatencyMS)
 	dst = appendSlices(dst, m, o.Slices)
 	dst = append(dst, `,"status":`...)
-	return append(appendString(dst, string(o.Status)), '}')
+	dst = appendString(dst, string(o.Status))
+	return append(appendUsage(dst, o.Usage), '}')
 }
 
 // appendJudgments appends an object, criterion to judgment.
@@ -193,7 +194,8 @@ func appendExecution(dst []byte, e *Execution) []byte {
 		dst = append(dst, '"')
 	}
 	dst = append(dst, `,"status":`...)
-	return append(appendString(dst, string(e.Status)), '}')
+	dst = appendString(dst, string(e.Status))
+	return append(appendUsage(dst, e.Usage), '}')
 }
 
 func appendAttempt(dst []byte, a *Attempt) []byte {

@@ -127,7 +127,7 @@ func TestOutcomeRoundTrip(t *testing.T) {
 			Status:    rapid.SampledFrom([]Status{StatusOK, StatusError, StatusTimeout, StatusNotRun}).Draw(t, "status"),
 			ErrorKind: ErrorKind(rapid.SampledFrom([]string{"", "timeout", "own"}).Draw(t, "error")), HTTPStatus: rapid.IntRange(0, 999).Draw(t, "http"),
 			LatencyMS: rapid.Float64Range(0, 1e9).Draw(t, "latency"), Attempts: rapid.IntRange(0, 4).Draw(t, "attempts"),
-			Judgments: drawJudgments(t, m, false),
+			Usage: drawUsage(t), Judgments: drawJudgments(t, m, false),
 		}
 		line := AppendOutcome(nil, m, &want)
 		if err := DecodeOutcome(line, m, &got); err != nil {
@@ -230,7 +230,7 @@ func TestCaseLineRoundTrip(t *testing.T) {
 		c.Digest, _ = CaseDigest(&c)
 		e := Execution{
 			Status: StatusOK, Output: drawValue(t, "output"), LatencyMS: rapid.Float64Range(0, 1e6).Draw(t, "latency"),
-			StartedAt: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "start"), 0).UTC(), FromCache: rapid.Bool().Draw(t, "cached"), Artifacts: drawArtifacts(t),
+			StartedAt: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "start"), 0).UTC(), FromCache: rapid.Bool().Draw(t, "cached"), Artifacts: drawArtifacts(t), Usage: drawUsage(t),
 		}
 		if rapid.Bool().Draw(t, "failed") {
 			e.Status, e.Output = StatusError, nil

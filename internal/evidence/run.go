@@ -158,6 +158,7 @@ type Outcome struct {
 	HTTPStatus int
 	LatencyMS  float64
 	Attempts   int
+	Usage      *Usage     // nil when the system does not say what the answer took
 	Judgments  []Judgment // one per judged metric of the manifest, in its order, quantiles left out; Detail is empty
 }
 

@@ -112,17 +112,17 @@ func (x *activeRun) callOnce(ctx context.Context, index int, full bool) error {
 		return err
 	}
 	defer stop()
-	system, err := x.newSystem(1)
+	system, err := x.openSystem(ctx, 1)
 	if err != nil {
 		return err
 	}
-	defer system.Close()
+	defer system.close()
 	c, err := x.project.data.Case(index)
 	if err != nil {
 		return err
 	}
 	out := x.env.Stdout
-	fmt.Fprintf(out, "\nCalled %s for case %s\n", report.Clean(x.publicURL()), report.Clean(c.ID))
+	fmt.Fprintf(out, "\nCalled %s for case %s\n", system.called, report.Clean(c.ID))
 	execution, err := system.Execute(ctx, c)
 	if err != nil {
 		return explainContract(err)

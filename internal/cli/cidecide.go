@@ -118,9 +118,9 @@ func (j *ciJob) guard(p *project, f runFlags) (http.RoundTripper, error) {
 	add(j.in.URL)
 	switch {
 	case j.base != nil && j.base.suite != nil:
-		add(j.base.suite.suite.System.HTTP.URL)
+		add(j.base.suite.suite.System.URL())
 	case j.base == nil: // nobody proposes: the suite is the repository's own
-		add(p.suite.System.HTTP.URL)
+		add(p.suite.System.URL())
 	}
 	listed := j.in.AllowedHosts
 	if p.suite.System.Start != nil && j.in.AllowExec && j.in.URL == "" {

@@ -141,7 +141,10 @@ func newWorkflow(f ciFlags, dir string) (*workflow, error) {
 	} else {
 		w.Ref = "main"
 	}
-	w.Exec = s.System.Start != nil && f.url == ""
+	if f.url != "" && s.System.HTTP == nil {
+		return nil, usageError{fmt.Errorf("--url names an endpoint, and the system of %s is of kind %s, which has none: leave --url out", config, s.System.Kind())}
+	}
+	w.Exec = (s.System.Start != nil || s.System.HTTP == nil) && f.url == ""
 	if err := w.setURL(f.url); err != nil {
 		return nil, err
 	}
@@ -201,7 +204,7 @@ func nightly(key string) (hour, minute int) {
 // setURL decides where the endpoint is called.
 func (w *workflow) setURL(given string) error {
 	if w.Exec {
-		w.hosts = insideHost(w.suite.System.HTTP.URL)
+		w.hosts = insideHost(w.suite.System.URL())
 		return nil
 	}
 	w.url = "${{ vars.OLOPROOF_URL }}"
@@ -448,7 +451,7 @@ func (w *workflow) printNext(e *Env) error {
 		fmt.Fprintf(&b, "  gh secret set %s\n      the suite reads it from the environment\n", v)
 	}
 	if strings.Contains(w.url, "vars.OLOPROOF_URL") {
-		fmt.Fprintf(&b, "  gh variable set OLOPROOF_URL\n      the URL of the deployed endpoint; without it the suite's own is called:\n      %s\n", w.suite.System.HTTP.URL)
+		fmt.Fprintf(&b, "  gh variable set OLOPROOF_URL\n      the URL of the deployed endpoint; without it the suite's own is called:\n      %s\n", w.suite.System.URL())
 	}
 	if !w.has("compare.yaml") {
 		b.WriteString("  write compare.yaml beside the suite\n      it decides what may not get worse; oloproof compare --help shows how\n")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
@@ -34,6 +33,7 @@ type runFlags struct {
 	name        string
 	resume      string
 	reuse       bool
+	reuseSet    bool // --reuse was written, be it --reuse=false
 	concurrency int
 	shard       string
 }
@@ -61,6 +61,7 @@ Finished cases are on disk at once: an interrupted run goes on with --resume.`,
 			if cmd.Flags().Changed("concurrency") && (f.concurrency < 1 || f.concurrency > suite.MaxConcurrency) {
 				return usageError{fmt.Errorf("--concurrency is %d, it must be from 1 to %d", f.concurrency, suite.MaxConcurrency)}
 			}
+			f.reuseSet = cmd.Flags().Changed("reuse")
 			if f.shard != "" && cmd.Flags().Changed("policy") {
 				return usageError{errors.New("--shard decides nothing: name the policy when the shards are merged")}
 			}
@@ -74,7 +75,7 @@ Finished cases are on disk at once: an interrupted run goes on with --resume.`,
 	cmd.Flags().StringVar(&f.name, "name", "", "`name` of the gate, the key of its baseline (default the suite's path)")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "finish an interrupted `run`: the newest one, or --resume=RUN")
 	cmd.Flags().Lookup("resume").NoOptDefVal = "latest"
-	cmd.Flags().BoolVar(&f.reuse, "reuse", false, "reuse the answers of earlier runs of the same system; the report says so")
+	cmd.Flags().BoolVar(&f.reuse, "reuse", false, "reuse the answers of earlier runs of the same system; the report says so. A program whose files are known is reused unless --reuse=false")
 	cmd.Flags().IntVar(&f.concurrency, "concurrency", 0, "at most `N` calls in flight (default concurrency.system of the suite)")
 	return cmd
 }
@@ -118,6 +119,7 @@ type activeRun struct {
 	project  *project
 	store    *store.Store
 	resolved *suite.Resolved
+	system   *system
 	redact   *redact.Redactor
 	cases    caseList     // of the run: the data set, or a part of it
 	cache    *store.Cache // nil unless answers are reused
@@ -173,6 +175,13 @@ func (x *activeRun) perform(ctx context.Context) error {
 		return err
 	}
 	defer stop()
+	if x.system, err = x.openSystem(ctx, x.manifest.Concurrency); err != nil {
+		return err
+	}
+	defer x.system.close()
+	if err := x.identify(x.system); err != nil {
+		return err
+	}
 	if err := x.open(); err != nil {
 		return err
 	}
@@ -215,6 +224,9 @@ func (x *activeRun) shard() (*evidence.Shard, error) {
 
 // resolve fills in what the suite takes from the environment.
 func (x *activeRun) resolve(s *suite.Suite) error {
+	if x.flags.url != "" && s.System.HTTP == nil && s.System.Kind() != "" {
+		return usageError{fmt.Errorf("--url names an endpoint, and the system of %s is of kind %s, which has none: leave --url out", s.Path, s.System.Kind())}
+	}
 	var err error
 	x.resolved, err = s.Resolve(x.env.Lookup, suite.ResolveOptions{
 		URL: x.flags.url, AllowExec: x.env.allowExec(), Bin: executable(), Port: freePort,
@@ -229,8 +241,11 @@ func (x *activeRun) resolve(s *suite.Suite) error {
 // given is what the user typed, for the commands to try next.
 func (x *activeRun) given() given { return given{configFlags: x.flags.configFlags, url: x.flags.url} }
 
-// publicURL is the system's URL as it may be shown.
+// publicURL is the system's URL as it may be shown; "" for a program.
 func (x *activeRun) publicURL() string {
+	if x.resolved.URL == "" {
+		return ""
+	}
 	return x.redact.String(httpsystem.PublicURL(x.resolved.URL))
 }
 
@@ -260,7 +275,7 @@ func (x *activeRun) newManifest() (*evidence.Manifest, error) {
 		SuiteDigest:  p.suite.Digest(),
 		Dataset:      evidence.DatasetID{Path: filepath.ToSlash(p.suite.Dataset), Digest: p.data.Digest(), Cases: x.cases.Len()},
 		System: evidence.SystemID{
-			Name: p.suite.System.Name, Version: p.suite.System.Version, Kind: "http",
+			Name: p.suite.System.Name, Version: p.suite.System.Version, Kind: p.suite.System.Kind(),
 			Digest: p.suite.SystemDigest(), URL: x.publicURL(),
 		},
 		Metrics:     p.eval.Specs(),
@@ -276,13 +291,6 @@ func (x *activeRun) newManifest() (*evidence.Manifest, error) {
 	}
 	if x.flags.concurrency > 0 {
 		m.Concurrency = x.flags.concurrency
-	}
-	if x.resolved.Start == nil { // else the port is another one each time
-		digest, err := evidence.ContentID("system-at/v1", []string{string(m.System.Digest), x.place()})
-		if err != nil {
-			return nil, err
-		}
-		m.System.Digest = digest
 	}
 	if p.policy != nil {
 		m.Policies = []evidence.PolicyRef{{Path: filepath.ToSlash(p.policy.Path), Digest: evidence.Digest(p.policy.Digest)}}
@@ -397,16 +405,6 @@ func (x *activeRun) startService(ctx context.Context) (context.Context, func(), 
 	}, nil
 }
 
-func (x *activeRun) newSystem(concurrency int) (*httpsystem.System, error) {
-	h := x.project.suite.System.HTTP
-	return httpsystem.New(httpsystem.Config{
-		URL: x.resolved.URL, Method: h.Method, Headers: x.resolved.Headers, Timeout: h.Timeout,
-		OutputPath: h.OutputPath, Artifacts: h.Artifacts, MaxBody: h.MaxBody,
-		Concurrency: concurrency, UserAgent: "oloproof/" + Version(), Redact: x.redact,
-		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: x.transport,
-	})
-}
-
 // sleep waits, or ends early with the context's error.
 func (e *Env) sleep(ctx context.Context, d time.Duration) error {
 	if e.Sleep != nil {
@@ -424,25 +422,20 @@ func (e *Env) sleep(ctx context.Context, d time.Duration) error {
 
 // execute takes every case through system and evaluators.
 func (x *activeRun) execute(ctx context.Context) error {
-	system, err := x.newSystem(x.manifest.Concurrency)
-	if err != nil {
-		return err
-	}
-	defer system.Close()
 	progress := report.NewProgress(x.env.Stderr, report.ProgressOptions{
 		Total: x.cases.Len(), Terminal: isTerminal(x.env.Stderr), Now: x.env.Now,
 		Intervals: func() string { return x.tally.intervals(x.level()) },
 	})
 	defer progress.Stop()
-	var under runner.System = system
-	if x.flags.reuse || x.project.suite.Cache {
+	var under runner.System = x.system
+	if x.reuses(x.system) {
 		cache, err := x.store.Cache()
 		if err != nil {
 			return err
 		}
 		defer cache.Close()
 		x.cache = cache
-		under = reusing{System: system, cache: cache, identity: x.manifest.System.Digest}
+		under = reusing{System: x.system, cache: cache, identity: x.manifest.System.Digest}
 	}
 	summary, err := runner.Run(ctx, runner.Config{
 		Len: x.cases.Len(), Case: x.cases.Case, Done: x.writer.Done,
@@ -571,7 +564,7 @@ func (x *activeRun) show(doc *report.Document) error {
 }
 
 func (x *activeRun) notes() []string {
-	notes := slices.Concat(x.project.suite.Notes, x.project.data.Notes())
+	notes := slices.Concat(x.project.suite.Notes, x.project.data.Notes(), x.system.notes)
 	if n := x.tally.contradictions; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d cases recorded a context that contradicts their retrieval: inspect RUN --case ID shows both", n))
 	}

@@ -557,6 +557,7 @@ type MapType struct {
 	table Table
 	at    []func(Position)
 	keys  func(map[string]Position)
+	oneOf []string
 	extra Schema
 }
 
@@ -569,6 +570,9 @@ func (t *MapType) At(set func(Position)) *MapType { t.at = append(t.at, set); re
 // Keys is given the place of the value of each key that is written, a null that
 // means absent left out.
 func (t *MapType) Keys(set func(map[string]Position)) *MapType { t.keys = set; return t }
+
+// OneOf asks for exactly one of several keys.
+func (t *MapType) OneOf(keys ...string) *MapType { t.oneOf = keys; return t }
 
 // Schema adds keywords to the JSON Schema, for what a check across keys finds.
 func (t *MapType) Schema(extra Schema) *MapType { t.extra = extra; return t }
@@ -601,6 +605,13 @@ func (t *MapType) schema() Schema {
 	s := Schema{"type": "object", "properties": properties, "additionalProperties": false}
 	if len(required) > 0 {
 		s["required"] = required
+	}
+	if len(t.oneOf) > 0 {
+		var each []any
+		for _, key := range t.oneOf {
+			each = append(each, Schema{"required": []string{key}})
+		}
+		s["oneOf"] = each
 	}
 	maps.Copy(s, t.extra)
 	return s
@@ -669,8 +680,27 @@ func (t *MapType) read(f *File, v value) {
 			f.problem(f.at(v.node), "%s is missing: it must be %s", join(v.path, field.Key), field.Type.want())
 		}
 	}
+	t.checkOneOf(f, v, places, refused)
 	if t.keys != nil {
 		t.keys(places)
+	}
+}
+
+// checkOneOf reports that none of the keys is there of which one has to be, or
+// each one after the first.
+func (t *MapType) checkOneOf(f *File, v value, places map[string]Position, refused bool) {
+	first := ""
+	for _, key := range t.oneOf {
+		switch at, ok := places[key]; {
+		case !ok:
+		case first == "":
+			first = key
+		default:
+			f.problem(at, "%s: %s and %s exclude each other, keep one", v.name(), first, key)
+		}
+	}
+	if len(t.oneOf) > 0 && first == "" && !refused {
+		f.problem(f.at(v.node), "%s needs one of the keys %s", v.name(), list(t.oneOf, "or"))
 	}
 }
 

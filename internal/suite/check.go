@@ -17,12 +17,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/strictyaml"
 )
 
 // check finds what is wrong across keys and fills in what depends on several.
 func (s *Suite) check(f *strictyaml.File, d *draft, readFile func(string) ([]byte, error)) {
-	if s.overHTTP() {
+	s.checkSystem(f, d)
+	if s.System.HTTP != nil {
 		if s.System.Version == "" {
 			s.System.Version = d.httpVersion
 		}
@@ -53,9 +55,6 @@ func (s *Suite) check(f *strictyaml.File, d *draft, readFile func(string) ([]byt
 	}
 }
 
-// overHTTP reports whether the system is called over HTTP.
-func (s *Suite) overHTTP() bool { return s.System.HTTP != nil }
-
 // at returns the place of a key's value, or of the evaluator.
 func (e *Evaluator) at(key string) Position {
 	if at, ok := e.KeyPos[key]; ok {
@@ -64,16 +63,52 @@ func (e *Evaluator) at(key string) Position {
 	return e.Pos
 }
 
-// checkArtifacts asks that the system record what an evaluator reads.
+// checkArtifacts asks that the system record what an evaluator reads, as far as
+// the suite says what it records.
 func (s *Suite) checkArtifacts(f *strictyaml.File, e *Evaluator) {
-	if !s.overHTTP() {
+	kinds, remedy, known := s.recorded()
+	if !known {
 		return
 	}
 	for _, kind := range e.Needs() {
-		if !slices.ContainsFunc(s.System.HTTP.Artifacts, func(a ArtifactPath) bool { return a.Kind == kind }) {
-			f.Problem(e.Pos, "the evaluator %s reads %s, which the system does not record: say under system.http.artifacts where the response carries it, %s: PATH", e.Type, kind, kind)
+		if !slices.Contains(kinds, kind) {
+			f.Problem(e.Pos, "the evaluator %s reads %s, which the system does not record: "+remedy, e.Type, kind, kind)
 		}
 	}
+}
+
+// recorded lists the kinds of artifact that the system records, and what to do
+// about one that it does not. A program that the suite says nothing about is
+// known only once it is started: see [Suite.CheckRecords].
+func (s *Suite) recorded() (kinds []string, remedy string, known bool) {
+	switch {
+	case s.System.HTTP != nil:
+		for _, a := range s.System.HTTP.Artifacts {
+			kinds = append(kinds, a.Kind)
+		}
+		return kinds, "say under system.http.artifacts where the response carries it, %s: PATH", true
+	case s.System.RAG != nil: // the stages are ours to record
+		return []string{evidence.RetrievalKind, evidence.ContextKind, evidence.CitationsKind}, "%s is no artifact of a staged system", true
+	}
+	return s.System.Records, "let it record %s and add that to system.records", s.System.Records != nil
+}
+
+// CheckRecords asks that a program which says what it records, when the suite
+// does not, record what the evaluators read. The error is a [problem.List].
+func (s *Suite) CheckRecords(kinds []string) error {
+	if s.System.Records != nil {
+		return nil
+	}
+	var problems problem.List
+	for i := range s.Evaluators {
+		e := &s.Evaluators[i]
+		for _, kind := range e.Needs() {
+			if !slices.Contains(kinds, kind) {
+				problems.Add(s.problem(e.Pos, "the evaluator %s reads %s, which the system does not say that it records: let it record %s and say so, or list what it records in system.records", e.Type, kind, kind))
+			}
+		}
+	}
+	return problems.Err()
 }
 
 func (s *Suite) checkHeaders(f *strictyaml.File) {

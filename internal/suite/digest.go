@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,23 +37,38 @@ func (s *Suite) Digest() evidence.Digest {
 	})
 }
 
-// SystemDigest returns the content id of the system: name, version, config, URL
-// and headers as written, method, mapping, and the service it launches. No
-// value of the environment is part of it.
+// SystemDigest returns the content id of the system as the suite describes it:
+// name, version, config, and what its kind adds. For an endpoint that is its URL
+// and headers as written, method, mapping, and the service it launches; for a
+// program what is run. No value of the environment is part of it, nor the bytes
+// of a program's files, which a run adds.
 func (s *Suite) SystemDigest() evidence.Digest {
-	h := s.System.HTTP
-	m := meaning{
-		"kind": "http", "name": s.System.Name, "version": s.System.Version,
-		"url": h.URL, "method": h.Method, "output_path": h.OutputPath,
-		"headers": headerMeaning(h.Headers, strings.ToLower), "artifacts": artifactMeaning(h.Artifacts),
-	}
+	m := meaning{"kind": s.System.Kind(), "name": s.System.Name, "version": s.System.Version}
 	if s.System.Config != nil {
 		m["config"] = s.System.Config
+	}
+	switch {
+	case s.System.HTTP != nil:
+		maps.Copy(m, s.System.HTTP.meaning())
+	case s.System.Command != nil:
+		c := s.System.Command
+		maps.Copy(m, meaning{"run": c.Run, "cwd": c.Dir, "env": headerMeaning(c.Env, strings.Clone)})
+	case s.System.Callable != nil:
+		m["target"] = s.System.Callable.Target
+	case s.System.RAG != nil:
+		maps.Copy(m, s.System.RAG.meaning())
 	}
 	if t := s.System.Start; t != nil {
 		m["start"] = meaning{"command": t.Command, "ready": t.Ready, "env": headerMeaning(t.Env, strings.Clone)}
 	}
 	return contentID(systemDomain, m)
+}
+
+func (h *HTTP) meaning() meaning {
+	return meaning{
+		"url": h.URL, "method": h.Method, "output_path": h.OutputPath,
+		"headers": headerMeaning(h.Headers, strings.ToLower), "artifacts": artifactMeaning(h.Artifacts),
+	}
 }
 
 func headerMeaning(headers []Header, name func(string) string) meaning {

@@ -32,9 +32,10 @@ type ResolveOptions struct {
 // Resolved is what a suite takes from the environment.
 type Resolved struct {
 	URL     string
-	Headers [][2]string    // name and value
-	Start   *ResolvedStart // nil when no service is launched
-	Secrets []string       // values from the environment and the URL's credentials, to be kept out of what is shown
+	Headers [][2]string      // name and value
+	Start   *ResolvedStart   // nil when no service is launched
+	Command *ResolvedCommand // nil unless the system is a program
+	Secrets []string         // values from the environment and the URL's credentials, to be kept out of what is shown
 }
 
 // ResolvedStart is a service to launch.
@@ -43,6 +44,12 @@ type ResolvedStart struct {
 	Ready   string   // URL or host:port
 	Env     []string // NAME=VALUE, added to the environment
 	Timeout time.Duration
+}
+
+// ResolvedCommand is a program that is the system.
+type ResolvedCommand struct {
+	Run []string // program and arguments
+	Env []string // NAME=VALUE, added to the environment
 }
 
 // Resolve replaces every ${NAME} by its value. A suite that could not be read
@@ -59,9 +66,14 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 	if start != nil && !opt.AllowExec {
 		return nil, s.Problem(start.Pos, "system.start launches a program, which OLOPROOF_ALLOW_EXEC forbids here: allow it, or name a running service with --url")
 	}
-	x := &expander{suite: s, lookup: lookup, opt: opt, launch: start != nil}
+	if at, what := s.System.program(); what != "" && !opt.AllowExec {
+		return nil, s.Problem(at, "%s runs a program, which OLOPROOF_ALLOW_EXEC=0 forbids here: allow it, or serve the system over HTTP (system.http)", what)
+	}
+	x := &expander{suite: s, lookup: lookup, opt: opt, launch: start != nil, bin: start != nil || s.System.HTTP == nil}
 	r := &Resolved{URL: opt.URL}
-	if opt.URL == "" {
+	if s.System.HTTP == nil && s.System.Kind() != "" {
+		r.URL = ""
+	} else if opt.URL == "" {
 		r.URL = x.expand("system.http.url", h.URL, h.URLPos, checkURL)
 	} else if fault := overrideURL(opt.URL); fault != "" {
 		x.problems.Add(problem.Problem{Message: "--url " + fault})
@@ -73,12 +85,29 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 	if start != nil {
 		r.Start = x.start(start)
 	}
+	if c := s.System.Command; c != nil {
+		r.Command = &ResolvedCommand{Run: x.words("system.command.run", c.Run, c.Pos), Env: x.variables("system.command.env.", c.Env)}
+	}
 	if err := x.problems.Err(); err != nil {
 		return nil, err
 	}
 	x.secrets = append(x.secrets, credentials(r.URL)...)
 	r.Secrets = slices.DeleteFunc(x.secrets, func(value string) bool { return isPlace(value, r.URL) })
 	return r, nil
+}
+
+// program returns the place and the key of what makes the system a program; ""
+// for an endpoint.
+func (s *System) program() (Position, string) {
+	switch {
+	case s.Command != nil:
+		return s.Command.Pos, "system.command"
+	case s.Callable != nil:
+		return s.Callable.Pos, "system.callable"
+	case s.RAG != nil:
+		return s.RAG.program()
+	}
+	return Position{}, ""
 }
 
 // credentials returns the password of a URL, or the name that stands alone, as
@@ -117,22 +146,38 @@ type expander struct {
 	suite    *Suite
 	lookup   func(string) (string, bool)
 	opt      ResolveOptions
-	launch   bool
+	launch   bool // PORT is a free port
+	bin      bool // OLOPROOF_BIN is this program
 	port     string
 	secrets  []string
 	problems problem.List
 }
 
 func (x *expander) start(t *Start) *ResolvedStart {
-	r := &ResolvedStart{Timeout: t.Timeout}
-	for _, word := range t.Command {
-		r.Command = append(r.Command, x.expand("system.start.command", word, t.Pos, valueFault(noNUL)))
+	return &ResolvedStart{
+		Timeout: t.Timeout,
+		Command: x.words("system.start.command", t.Command, t.Pos),
+		Ready:   x.expand("system.start.ready", t.Ready, t.Pos, checkReady),
+		Env:     x.variables("system.start.env.", t.Env),
 	}
-	r.Ready = x.expand("system.start.ready", t.Ready, t.Pos, checkReady)
-	for _, v := range t.Env {
-		r.Env = append(r.Env, v.Name+"="+x.expand("system.start.env."+v.Name, v.Value, v.Pos, valueFault(noNUL)))
+}
+
+// words expands the words of a command line.
+func (x *expander) words(key string, words []string, at Position) []string {
+	var out []string
+	for _, word := range words {
+		out = append(out, x.expand(key, word, at, valueFault(noNUL)))
 	}
-	return r
+	return out
+}
+
+// variables expands the values of variables, which become NAME=VALUE.
+func (x *expander) variables(key string, variables []Header) []string {
+	var out []string
+	for _, v := range variables {
+		out = append(out, v.Name+"="+x.expand(key+v.Name, v.Value, v.Pos, valueFault(noNUL)))
+	}
+	return out
 }
 
 // expand replaces each ${NAME} of a text and checks the outcome. There is
@@ -162,7 +207,7 @@ func (x *expander) expand(key, text string, at Position, check func(string) stri
 // value returns what a name stands for, and what is wrong, or "".
 func (x *expander) value(name string) (value, fault string) {
 	switch {
-	case x.launch && name == binName:
+	case x.bin && name == binName:
 		return x.opt.Bin, ""
 	case x.launch && name == portName:
 		return x.freePort()

@@ -45,14 +45,44 @@ type Concurrency struct {
 	Judge  int // 4 by default
 }
 
-// System is what is under test. HTTP is set: other kinds are refused.
+// System is what is under test. One of HTTP, Command, Callable and RAG is set.
 type System struct {
-	Name    string
-	Version string         // of system, or else of system.http
-	Config  evidence.Value // free mapping as JSON, part of the identity; nil when absent
-	Pos     Position
-	HTTP    *HTTP
-	Start   *Start // nil unless system.start is given
+	Name      string
+	Version   string         // of system, or else of system.http
+	Config    evidence.Value // free mapping as JSON, part of the identity; nil when absent
+	Pos       Position
+	HTTP      *HTTP
+	Command   *Command
+	Callable  *Callable
+	RAG       *RAG
+	Start     *Start        // nil unless system.start is given
+	Records   []string      // kinds that a program says it records; nil when it does not say
+	Timeout   time.Duration // of a Python system, for one answer; 120 s by default
+	CodePaths []CodePath    // what a program is made of
+}
+
+// Kind is the kind of the system: http, command, callable or rag; "" when the
+// suite names none.
+func (s *System) Kind() string {
+	switch {
+	case s.HTTP != nil:
+		return "http"
+	case s.Command != nil:
+		return "command"
+	case s.Callable != nil:
+		return "callable"
+	case s.RAG != nil:
+		return "rag"
+	}
+	return ""
+}
+
+// URL is the system's URL as written; "" for a system that has none.
+func (s *System) URL() string {
+	if s.HTTP == nil {
+		return ""
+	}
+	return s.HTTP.URL
 }
 
 // HTTP is system.http.

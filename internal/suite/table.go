@@ -94,6 +94,7 @@ func (c *Concurrency) table() y.Type {
 
 func (s *System) table(d *draft) y.Type {
 	http := &HTTP{}
+	command, callable, rag := &Command{}, &Callable{}, &RAG{}
 	start := &Start{}
 	return y.Mapping(y.Table{
 		{Key: "name", Type: y.Name(y.Into(&s.Name)), Required: true,
@@ -102,23 +103,29 @@ func (s *System) table(d *draft) y.Type {
 			Doc: "Version of the deployed system. Part of its identity: change it with every deployment."},
 		{Key: "config", Type: y.JSON(y.Into(&s.Config)).Object(), Null: true,
 			Doc: "Free settings that belong to the system's identity, such as a model name."},
-		{Key: "http", Type: http.table(d).At(func(Position) { s.HTTP = http }), Required: true,
+		{Key: "http", Type: http.table(d).At(func(Position) { s.HTTP = http }),
 			Doc: "A system that answers over HTTP. The input of a case is sent as the JSON body."},
+		{Key: "command", Type: command.table().At(func(at Position) { s.Command, command.Pos = command, at }),
+			Doc: "A system that is a program in any language: it stays up and answers JSON lines on its standard streams."},
+		{Key: "callable", Type: targetType(func(text string) { s.Callable, callable.Target = callable, text }).At(y.Into(&callable.Pos)),
+			Doc: "A system that is a Python function, as MODULE:FUNCTION; modules are looked for beside the suite first."},
+		{Key: "rag", Type: rag.table().At(func(at Position) { s.RAG, rag.Pos = rag, at }),
+			Doc: "A staged system."},
 		{Key: "start", Type: start.table().At(func(at Position) { s.Start, start.Pos = start, at }), Null: true,
 			Doc: "A service to launch before the first case and to end after the last. Not launched with --url."},
-		y.Refused("records", "for systems that record by themselves: an HTTP system declares system.http.artifacts"),
-		y.Refused("timeout_s", "for systems that run as a program: an HTTP system has system.http.timeout_s"),
-		y.Refused("callable", notYet),
-		y.Refused("command", notYet),
-		y.Refused("rag", notYet),
+		{Key: "records", Type: y.List(y.Into(&s.Records), recordTable).Unique(), Null: true,
+			Doc: "Kinds of artifact that a program or callable records. Without it the program itself may say so."},
+		{Key: "timeout_s", Type: y.Seconds(y.Into(&s.Timeout)).Default(ProgramTimeout.Seconds()),
+			Doc: "Deadline of one answer of a Python system, in seconds."},
+		{Key: "code_paths", Type: y.List(y.Into(&s.CodePaths), codePathTable), Null: true,
+			Doc: "Files, directories and patterns that a program is made of, relative to the suite. Their bytes are its identity."},
 		y.Refused("recorded", notYet),
-		y.Refused("code_paths", notYet),
 		y.Refused("version_from", notYet),
 		y.Refused("held", notByThisTool),
 		y.Refused("per_step", notByThisTool),
 		y.Refused("simulated_user", notByThisTool),
 		y.Refused("environment", notByThisTool),
-	}).At(y.Into(&s.Pos)).Keys(y.Into(&d.systemKeys))
+	}).At(y.Into(&s.Pos)).Keys(y.Into(&d.systemKeys)).OneOf(systemKinds...)
 }
 
 func (h *HTTP) table(d *draft) *y.MapType {
@@ -161,18 +168,13 @@ func artifactTable(kind string, at Position, a *ArtifactPath) y.Type {
 
 func (t *Start) table() *y.MapType {
 	return y.Mapping(y.Table{
-		{Key: "command", Type: y.List(y.Into(&t.Command), func(word *string) y.Type {
-			return y.String(y.Into(word)).Empty().Check(noNUL).Check(references)
-		}).Min(1), Required: true,
+		{Key: "command", Type: y.List(y.Into(&t.Command), word).Min(1), Required: true,
 			Doc: "Program and arguments, no shell. ${OLOPROOF_BIN} is this program, ${PORT} a free port, other ${NAME} come from the environment."},
 		{Key: "ready", Type: y.String(y.Into(&t.Ready)).Want("a URL or HOST:PORT").Check(readyAddress), Required: true,
 			Doc: "URL or HOST:PORT that answers once the service is up."},
 		{Key: "timeout_s", Type: y.Seconds(func(d time.Duration) { t.Timeout = d }).Default(30),
 			Doc: "Seconds until ready must answer."},
-		{Key: "env", Type: y.Entries(y.Into(&t.Env), namePattern, "a variable name (letters, digits and underscores)", func(name string, at Position, h *Header) y.Type {
-			h.Name, h.Pos = name, at
-			return y.String(y.Into(&h.Value)).Empty().Check(noNUL).Check(references)
-		}), Doc: "Variables added to the environment of the service; ${NAME} as in command."},
+		{Key: "env", Type: y.Entries(y.Into(&t.Env), namePattern, "a variable name (letters, digits and underscores)", variableTable), Doc: "Variables added to the environment of the service; ${NAME} as in command."},
 	})
 }
 

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/runner"
+)
+
+// system is what is under test, ready to be called, with what only the system
+// itself knows. Each kind has a file with the function that makes it.
+type system struct {
+	runner.System
+	close func()
+	// called is what is called, for people.
+	called string
+	// code identifies the bytes that a program is made of, as far as they can be
+	// seen; "" when they cannot, or when there is no program.
+	code evidence.Digest
+	// cached says that answers are reused without being asked for, because code
+	// is all that they depend on.
+	cached bool
+	notes  []string
+}
+
+// openSystem makes the system of the suite ready for calls, concurrency of them
+// at one time. Close it.
+func (x *activeRun) openSystem(ctx context.Context, concurrency int) (*system, error) {
+	switch kind := x.project.suite.System.Kind(); kind {
+	case "http":
+		return x.openHTTP(concurrency)
+	case "command", "callable":
+		return x.openProgram(ctx, concurrency)
+	case "rag":
+		return x.openStaged(ctx, concurrency)
+	default:
+		return nil, problem.Errorf("a system of kind %q cannot be called", kind)
+	}
+}
+
+// identify adds to the identity of the system what only a run knows: where an
+// endpoint is, or the bytes of a program.
+func (x *activeRun) identify(s *system) error {
+	m := x.manifest
+	domain, detail := "", ""
+	switch {
+	case s.code != "":
+		domain, detail = "system-code/v1", string(s.code)
+	case m.System.URL != "" && x.resolved.Start == nil: // else the port is another one each time
+		domain, detail = "system-at/v1", x.place()
+	default:
+		return nil
+	}
+	digest, err := evidence.ContentID(domain, []string{string(m.System.Digest), detail})
+	m.System.Digest = digest
+	return err
+}
+
+// reuses reports whether answers of earlier runs may be judged: when asked for,
+// and without being asked when the system is all that they depend on. An
+// explicit no holds.
+func (x *activeRun) reuses(s *system) bool {
+	if x.flags.reuseSet {
+		return x.flags.reuse
+	}
+	if _, written := x.project.suite.KeyPos["cache"]; written {
+		return x.project.suite.Cache
+	}
+	return s.cached
+}

@@ -1,0 +1,22 @@
+package cli
+
+import (
+	"math/rand/v2"
+
+	"github.com/oloproof/oloproof-go/internal/report"
+	httpsystem "github.com/oloproof/oloproof-go/internal/system/http"
+)
+
+func (x *activeRun) openHTTP(concurrency int) (*system, error) {
+	h := x.project.suite.System.HTTP
+	s, err := httpsystem.New(httpsystem.Config{
+		URL: x.resolved.URL, Method: h.Method, Headers: x.resolved.Headers, Timeout: h.Timeout,
+		OutputPath: h.OutputPath, Artifacts: h.Artifacts, MaxBody: h.MaxBody,
+		Concurrency: concurrency, UserAgent: "oloproof/" + Version(), Redact: x.redact,
+		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: x.transport,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &system{System: s, close: s.Close, called: report.Clean(x.publicURL())}, nil
+}

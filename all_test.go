@@ -53,7 +53,7 @@ var only = map[string][]string{
 }
 
 // pure packages reach no network, disk, clock, environment or other process.
-var pure = []string{"internal/stats", "internal/measure", "internal/compare", "internal/decide", "internal/evaluate"}
+var pure = []string{"internal/stats", "internal/measure", "internal/compare", "internal/decide", "internal/diagnose", "internal/evaluate"}
 
 var impure = []string{"net", "os", "io/fs", "io/ioutil", "path/filepath", "syscall", "time", "database", "math/rand", "crypto/rand"}
 
@@ -70,7 +70,8 @@ var may = map[string][]string{
 	"internal/measure":  {"internal/evidence", "internal/stats"},
 	"internal/compare":  {"internal/evidence", "internal/measure", "internal/stats"},
 	"internal/decide":   {"internal/compare", "internal/evidence", "internal/measure", "internal/policy", "internal/stats"},
-	"internal/report":   {"internal/compare", "internal/decide", "internal/evidence", "internal/measure", "internal/policy"},
+	"internal/diagnose": {"internal/evidence"},
+	"internal/report":   {"internal/compare", "internal/decide", "internal/diagnose", "internal/evidence", "internal/measure", "internal/policy"},
 	"internal/runner":   {"internal/evidence", "internal/redact"},
 	"internal/evaluate": {"internal/evidence", "internal/problem", "internal/suite"},
 	"internal/dataset":  {"internal/evidence", "internal/problem", "internal/relax"},

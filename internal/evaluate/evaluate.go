@@ -44,6 +44,12 @@ var constructors = map[string]func(o *suite.Evaluator) (Evaluator, error){
 	"mrr":               newMRR,
 	"ndcg":              newNDCG,
 	"citation_validity": newCitationValidity,
+	"numeric":           newNumeric,
+	"refusal":           newRefusal,
+	"precision_at_k":    newPrecision,
+	"map":               newMAP,
+	"context_recall":    newContextRecall,
+	"context_precision": newContextPrecision,
 }
 
 // Set is the evaluators of a suite. Check sees every case once, in order,

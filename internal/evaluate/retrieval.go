@@ -298,3 +298,41 @@ func (e ndcg) value(labels []label, all []found) float64 {
 }
 
 func discounted(grade float64, rank int) float64 { return grade / math.Log2(float64(rank)+1) }
+
+// precision is the share of the first k places that hold a relevant unit, with
+// k below the line also when fewer were retrieved (trec_eval's P). A unit that
+// stands there twice counts once.
+type precision struct{ retrieval }
+
+func newPrecision(o *suite.Evaluator) (Evaluator, error) {
+	return precision{retrieval{o.K, o.ChunkUnit}}, nil
+}
+
+func (precision) kind() evidence.Kind { return evidence.Mean }
+
+// Judge implements [Evaluator].
+func (e precision) Judge(c *evidence.Case, x *evidence.Execution) evidence.Judgment {
+	return e.score(c, x, func(_ []label, all []found) float64 { return float64(len(all)) / float64(e.k) })
+}
+
+// averagePrecision is the mean, over all relevant units, of the precision at the
+// rank of each, 0 for a unit that is not among the first k: its mean is the mean
+// average precision (trec_eval's map, and map_cut with a k).
+type averagePrecision struct{ retrieval }
+
+func newMAP(o *suite.Evaluator) (Evaluator, error) {
+	return averagePrecision{retrieval{o.K, o.ChunkUnit}}, nil
+}
+
+func (averagePrecision) kind() evidence.Kind { return evidence.Mean }
+
+// Judge implements [Evaluator].
+func (e averagePrecision) Judge(c *evidence.Case, x *evidence.Execution) evidence.Judgment {
+	return e.score(c, x, func(labels []label, all []found) float64 {
+		sum := 0.0
+		for i, f := range all {
+			sum += float64(i+1) / float64(f.rank)
+		}
+		return sum / float64(len(labels))
+	})
+}

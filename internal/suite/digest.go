@@ -117,6 +117,7 @@ func (e *Evaluator) Options() evidence.Value {
 	case typeCitationValidity:
 		m["require_citations"] = e.RequireCitations
 	}
+	e.answerOptions(m)
 	options, err := evidence.Canonical(m)
 	if err != nil {
 		panic(fmt.Sprintf("options of an evaluator: %v", err))

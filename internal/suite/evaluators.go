@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	y "github.com/oloproof/oloproof-go/internal/strictyaml"
@@ -22,9 +23,9 @@ const (
 
 // table binds the keys of one evaluator.
 func (e *Evaluator) table() y.Type {
-	return y.Variants("type", "evaluator", y.Into(&e.Type),
-		e.variant(typeContains, "Passes when the expected text occurs in the output, case and spaces as written.",
-			e.criterion(), e.field(), e.expectedField(), e.onError()),
+	return y.Variants("type", "evaluator", y.Into(&e.Type), append([]y.Variant{
+		e.variant(typeContains, "Passes when the expected text occurs in the output, case and spaces as written unless an option says otherwise.",
+			append([]y.Field{e.criterion(), e.field(), e.expectedField()}, append(e.containsKeys(), e.onError())...)...),
 		e.variant(typeExactMatch, "Passes when output and expected value are equal.",
 			e.criterion(), e.field(), e.expectedField(),
 			y.Field{Key: "strip", Type: y.Bool(y.Into(&e.Strip)).Default(true), Doc: "Ignore white space around both texts."},
@@ -58,7 +59,7 @@ func (e *Evaluator) table() y.Type {
 			y.Field{Key: "require_citations", Type: y.Bool(y.Into(&e.RequireCitations)).Default(false),
 				Doc: "Fail an answer that cites nothing."},
 			e.onError()),
-	).At(y.Into(&e.Pos)).Keys(y.Into(&e.KeyPos)).
+	}, e.answerVariants()...)...).At(y.Into(&e.Pos)).Keys(y.Into(&e.KeyPos)).
 		Refuse(notYet, "rubric_judge", "groundedness_judge", "citation_support_judge", "probability_judge", "cascade").
 		Refuse(notByThisTool, foreignEvaluators()...)
 }
@@ -121,9 +122,13 @@ func (e *Evaluator) retrieval(k float64, more ...y.Field) []y.Field {
 	return append([]y.Field{
 		e.criterionOr("TYPE_at_K"),
 		{Key: "k", Type: y.Int(func(n int) { e.K = n }).Min(1).Default(k), Doc: "Depth of the retrieval that is looked at."},
-		{Key: "relevance_unit", Type: y.Enum(func(s string) { e.ChunkUnit = s == "chunk" }, "doc", "chunk").Default("doc"),
-			Doc: "Whether a document or one of its chunks counts as relevant."},
+		e.unit(),
 	}, more...)
+}
+
+func (e *Evaluator) unit() y.Field {
+	return y.Field{Key: "relevance_unit", Type: y.Enum(func(s string) { e.ChunkUnit = s == "chunk" }, "doc", "chunk").Default("doc"),
+		Doc: "Whether a document or one of its chunks counts as relevant."}
 }
 
 // complete fills in what depends on other keys.
@@ -134,6 +139,10 @@ func (e *Evaluator) complete() {
 	switch e.Type {
 	case typeHitRate, typeRecall, typeMRR, typeNDCG:
 		e.Criterion = fmt.Sprintf("%s_at_%d", e.Type, e.K)
+	case typePrecision, typeMAP:
+		e.Criterion = fmt.Sprintf("%s_at_%d", strings.TrimSuffix(e.Type, "_at_k"), e.K)
+	case typeContextRecall, typeContextPrecision:
+		e.Criterion = e.Type
 	case typeCitationValidity:
 		e.Criterion = "citations_valid"
 	}
@@ -147,5 +156,5 @@ func (e *Evaluator) Needs() []string {
 	case typeCitationValidity:
 		return []string{evidence.ContextKind, evidence.CitationsKind}
 	}
-	return nil
+	return e.answerNeeds()
 }

@@ -130,9 +130,18 @@ func (c *comparison) options(old, new *Evaluator) {
 		c.Add(new.at("type").Line, "evaluator %s: %s", new.Criterion, relax.Change("type", old.Type, new.Type))
 		return
 	}
-	before := old.Options()
-	for key, to := range evidence.Members(new.Options()) {
+	before, after := old.Options(), new.Options()
+	var keys []string
+	for _, options := range []evidence.Value{after, before} {
+		for key := range evidence.Members(options) {
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	for _, key := range keys {
 		from, _ := evidence.Member(before, key)
+		to, _ := evidence.Member(after, key)
 		if key != "criterion" && string(from) != string(to) && !old.tightens(key, new) {
 			c.Add(new.at(key).Line, "evaluator %s: %s%s", new.Criterion, relax.Change(key, shown(from), shown(to)), consequence(key, new))
 		}
@@ -152,11 +161,11 @@ func (e *Evaluator) tightens(key string, new *Evaluator) bool {
 	case "require_citations":
 		return new.RequireCitations
 	case "k":
-		return new.K < e.K && of(typeHitRate, typeRecall, typeMRR)
+		return new.K < e.K && of(typeHitRate, typeRecall, typeMRR, typeMAP)
 	case "relevance_unit":
 		return new.ChunkUnit && of(typeHitRate, typeMRR)
 	}
-	return false
+	return e.answerTightens(key, new)
 }
 
 func consequence(key string, new *Evaluator) string {

@@ -124,7 +124,7 @@ type Start struct {
 // Evaluator is one entry of evaluators, checked and with defaults. Which
 // fields hold depends on Type.
 type Evaluator struct {
-	Type      string // contains, exact_match, regex, json_schema, hit_rate, recall, mrr, ndcg, citation_validity
+	Type      string // such as contains
 	Criterion string
 	Pos       Position
 	KeyPos    map[string]Position // of each key's value that is written
@@ -141,6 +141,16 @@ type Evaluator struct {
 	K                int            // retrieval metrics
 	ChunkUnit        bool           // relevance_unit: chunk
 	RequireCitations bool           // citation_validity
+
+	AnyOf, AllOf []string // contains: texts that do not depend on the case
+	ExpectedList string   // contains: any_of or all_of; "" when a list is an error
+	Normalise    []string // contains: names of forms, see [FormNFKC]
+	Tolerance    Tolerance
+	Unit         string   // numeric: of expected numbers that name none; ""
+	Pick         string   // numeric: see [PickAny]
+	Decimal      string   // numeric: point or comma
+	Patterns     []string // refusal: own patterns
+	Builtin      string   // refusal: [RefusalPatterns] or none
 
 	SchemaPath string // json_schema: the file that Schema comes from, as written, or ""
 }

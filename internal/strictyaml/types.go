@@ -993,3 +993,51 @@ func (t *EitherType) read(f *File, v value) {
 		t.other.read(f, v)
 	}
 }
+
+// ShapeType is a scalar, a list or a mapping.
+type ShapeType struct{ scalar, list, mapping Type }
+
+// Shape reads a scalar, a list and a mapping by a type each.
+func Shape(scalar, list, mapping Type) *ShapeType { return &ShapeType{scalar, list, mapping} }
+
+func (t *ShapeType) defaults() {}
+
+func (t *ShapeType) want() string {
+	return t.scalar.want() + ", " + t.list.want() + ", or " + t.mapping.want()
+}
+
+func (t *ShapeType) schema() Schema {
+	return Schema{"anyOf": []any{t.scalar.schema(), t.list.schema(), t.mapping.schema()}}
+}
+
+func (t *ShapeType) rows(path string) []Row {
+	return slices.Concat(t.scalar.rows(path), t.list.rows(path), t.mapping.rows(path))
+}
+
+func (t *ShapeType) read(f *File, v value) {
+	switch n := f.resolve(v.node); {
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
+		f.wrong(v, t.want(), "")
+	case n.Kind == yaml.ScalarNode:
+		t.scalar.read(f, v)
+	case n.Kind == yaml.SequenceNode:
+		t.list.read(f, v)
+	default:
+		t.mapping.read(f, v)
+	}
+}
+
+// placedType is a type whose places are told.
+type placedType struct {
+	Type
+	at func(Position)
+}
+
+// At is t with a function that is given the place of each value that is read,
+// before it is read.
+func At(at func(Position), t Type) Type { return placedType{t, at} }
+
+func (t placedType) read(f *File, v value) {
+	t.at(f.at(v.node))
+	t.Type.read(f, v)
+}

@@ -32,6 +32,8 @@ func (s *Suite) check(f *strictyaml.File, d *draft, readFile func(string) ([]byt
 			f.Problem(s.System.Pos, "an HTTP system needs a declared version: add system.version, such as the release or commit that is deployed")
 		}
 		s.checkHeaders(f)
+		s.System.HTTP.completeMapping()
+		s.System.HTTP.checkMapping(f)
 	}
 	taken := map[string]string{}
 	claim := func(id, by string, at Position) {
@@ -66,6 +68,11 @@ func (e *Evaluator) at(key string) Position {
 // checkArtifacts asks that the system record what an evaluator reads, as far as
 // the suite says what it records.
 func (s *Suite) checkArtifacts(f *strictyaml.File, e *Evaluator) {
+	if h := s.System.HTTP; h != nil {
+		if fault := h.citedOnly(e); fault != "" {
+			f.Problem(e.Pos, "%s", fault)
+		}
+	}
 	kinds, remedy, known := s.recorded()
 	if !known {
 		return

@@ -65,10 +65,12 @@ func (s *Suite) SystemDigest() evidence.Digest {
 }
 
 func (h *HTTP) meaning() meaning {
-	return meaning{
+	m := meaning{
 		"url": h.URL, "method": h.Method, "output_path": h.OutputPath,
 		"headers": headerMeaning(h.Headers, strings.ToLower), "artifacts": artifactMeaning(h.Artifacts),
 	}
+	maps.Copy(m, h.mappedMeaning())
+	return m
 }
 
 func headerMeaning(headers []Header, name func(string) string) meaning {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/relax"
@@ -72,6 +73,7 @@ func (c *comparison) http() {
 	if old.OutputPath != new.OutputPath {
 		c.change(old.KeyPos, new.KeyPos, "output_path", cmp.Or(old.OutputPath, relax.None), cmp.Or(new.OutputPath, relax.None), "another part of the response is judged")
 	}
+	c.mapped(old, new)
 	for _, before := range old.Artifacts {
 		i := slices.IndexFunc(new.Artifacts, func(a ArtifactPath) bool { return a.Kind == before.Kind })
 		if i < 0 {
@@ -85,6 +87,42 @@ func (c *comparison) http() {
 			c.Add(after.Pos.Line, "artifact %s: optional: a response without it is a missing observation and no longer ends the run", after.Kind)
 		}
 	}
+}
+
+// mapped compares the keys of a mapping: what they say of the answer and, of the
+// requests, whether another question is asked.
+func (c *comparison) mapped(old, new *HTTP) {
+	before, after := old.mappedMeaning(), new.mappedMeaning()
+	for _, key := range append(slices.Clone(mappedKeys), "made_artifacts") {
+		from, to := canonical(before[key]), canonical(after[key])
+		if from == to {
+			continue
+		}
+		name, why := "system.http."+key, "another part of the response is judged"
+		switch key {
+		case "made_artifacts":
+			name = "system.http.artifacts"
+		case "request", "setup", "requests", "poll", "depth":
+			why = "the system is asked something else"
+		case "ok":
+			why = "other answers count as errors"
+		case "error_message", "usage":
+			continue // judged is the same
+		}
+		if at, ok := new.KeyPos[strings.TrimPrefix(name, httpKey)]; ok {
+			c.Add(at.Line, "%s: %s", name, why)
+		} else {
+			c.Gone(old.KeyPos[strings.TrimPrefix(name, httpKey)].Line, "%s: %s", name, why)
+		}
+	}
+}
+
+func canonical(v any) string {
+	text, err := evidence.Canonical(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
 
 // evaluators compares each evaluator with its new version.

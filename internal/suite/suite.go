@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/mapping"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/strictyaml"
 )
@@ -96,6 +97,10 @@ type HTTP struct {
 	Artifacts  []ArtifactPath
 	MaxBody    int64               // bytes; 32 MiB by default
 	KeyPos     map[string]Position // of each key's value that is written
+
+	Calls  mapping.Calls       // request, setup, requests and poll
+	Spec   mapping.Spec        // what answers mean, but for Artifacts without a mapping
+	Places map[string]Position // of the keys below, by their whole path
 }
 
 // Header is one request header; the value holds ${NAME} as written.
@@ -110,6 +115,7 @@ type ArtifactPath struct {
 	Path     string // dotted; list indexes allowed
 	Optional bool   // absent or null is a missing observation, not an error
 	Pos      Position
+	Mapped   *mapping.Artifact // what makes it; nil is the fixed shape at Path
 }
 
 // Start is system.start: a service to launch before the first case.

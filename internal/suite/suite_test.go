@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/mapping"
 	"github.com/oloproof/oloproof-go/internal/problem"
 )
 
@@ -62,7 +63,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 	got := *s
 	got.Lines, got.DatasetPos, got.System.Pos, got.System.HTTP.URLPos = nil, Position{}, Position{}, Position{}
 	got.Evaluators[0].Pos, got.Evaluators[0].KeyPos = Position{}, nil
-	got.KeyPos, got.System.HTTP.KeyPos = nil, nil
+	got.KeyPos, got.System.HTTP.KeyPos, got.System.HTTP.Places, got.System.HTTP.Calls = nil, nil, nil, mapping.Calls{}
 	want := Suite{
 		Path: "oloproof.yaml", Dir: ".", Project: "p", Dataset: "d.jsonl",
 		System: System{Name: "s", Version: "v", HTTP: &HTTP{
@@ -121,7 +122,7 @@ pricing: [{model: m, input_per_mtok: 1}]
 		t.Errorf("config: %s", got)
 	}
 	wantArtifacts := []ArtifactPath{
-		{"retrieval/v1", "e.r", false, at(13, 31)}, {"citations/v1", "e.c", true, at(13, 50)}, {"trace", "t", false, at(13, 86)},
+		{"retrieval/v1", "e.r", false, at(13, 31), nil}, {"citations/v1", "e.c", true, at(13, 50), nil}, {"trace", "t", false, at(13, 86), nil},
 	}
 	if diff := cmp.Diff(wantArtifacts, s.System.HTTP.Artifacts); diff != "" {
 		t.Error(diff)

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"slices"
 	"time"
 
 	y "github.com/oloproof/oloproof-go/internal/strictyaml"
@@ -129,7 +130,7 @@ func (s *System) table(d *draft) y.Type {
 }
 
 func (h *HTTP) table(d *draft) *y.MapType {
-	return y.Mapping(y.Table{
+	return y.Mapping(slices.Concat(y.Table{
 		{Key: "url", Type: y.String(y.Into(&h.URL)).Want("an http or https URL").Check(staticURL).At(y.Into(&h.URLPos)), Required: true,
 			Doc: "URL that is called for every case, http or https. ${NAME} is read from the environment; with system.start, ${PORT} is a free port. --url overrides it."},
 		{Key: "method", Type: y.Enum(y.Into(&h.Method), "POST", "GET", "PUT").Default("POST"),
@@ -138,8 +139,6 @@ func (h *HTTP) table(d *draft) *y.MapType {
 			Doc: "Request headers. ${NAME} in a value is read from the environment and never stored."},
 		{Key: "output_path", Type: y.String(y.Into(&h.OutputPath)).Want("a dotted path").Check(dottedPath), Null: true,
 			Doc: "Where the output stands in the response, as a dotted path; the whole body when absent."},
-		{Key: "artifacts", Type: y.Entries(y.Into(&h.Artifacts), kindPattern, "a kind such as retrieval/v1", artifactTable),
-			Doc: "Where the response carries evidence: the kind and its dotted path, list indexes allowed, or {path, optional}."},
 		{Key: "version", Type: y.Name(y.Into(&d.httpVersion)), Null: true,
 			Doc: "Version of the deployed system, when system.version is absent."},
 		{Key: "timeout_s", Type: y.Seconds(y.Into(&h.Timeout)).Default(30),
@@ -147,23 +146,12 @@ func (h *HTTP) table(d *draft) *y.MapType {
 		{Key: "max_body_bytes", Type: y.Int(func(n int) { h.MaxBody = int64(n) }).Min(1).Default(32 << 20),
 			Doc: "Largest response body that is read, in bytes; a larger one is an errored case."},
 		y.Refused("auth", notYet+`: send a header such as headers: {Authorization: "Bearer ${TOKEN}"}`),
-	}).Keys(func(at map[string]Position) { d.httpKeys, h.KeyPos = at, at })
+	}, h.mappingTable())).Keys(func(at map[string]Position) { d.httpKeys, h.KeyPos = at, at })
 }
 
 func headerTable(name string, at Position, h *Header) y.Type {
 	h.Name, h.Pos = name, at
 	return y.String(y.Into(&h.Value)).Empty().Check(headerValue).Check(references)
-}
-
-func artifactTable(kind string, at Position, a *ArtifactPath) y.Type {
-	a.Kind, a.Pos = kind, at
-	path := func() *y.StringType { return y.String(y.Into(&a.Path)).Want("a dotted path").Check(dottedPath) }
-	return y.Either(path(), y.Mapping(y.Table{
-		{Key: "path", Type: path(), Required: true,
-			Doc: "Dotted path in the response, list indexes allowed."},
-		{Key: "optional", Type: y.Bool(y.Into(&a.Optional)).Default(false),
-			Doc: "Absent or null is a missing observation of that case rather than the end of the run."},
-	}))
 }
 
 func (t *Start) table() *y.MapType {

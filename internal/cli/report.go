@@ -92,7 +92,11 @@ func (e *Env) report(name string, f reportFlags) error {
 // when it is in the store.
 func (e *Env) openDocument(st *store.Store, name string) (*report.Document, *store.Run, error) {
 	if strings.HasPrefix(name, "sha256:") {
-		data, err := st.Comparison(name)
+		found, err := st.Find(name, store.ComparisonShelf)
+		if err != nil {
+			return nil, nil, err
+		}
+		data, err := st.Read(found)
 		if err != nil {
 			return nil, nil, err
 		}

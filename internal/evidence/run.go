@@ -75,6 +75,7 @@ type Manifest struct {
 	Concurrency  int          `json:"concurrency"`
 	Policies     []PolicyRef  `json:"policies,omitzero"`
 	Shard        *Shard       `json:"shard,omitzero"` // nil for a whole run
+	Child        *Child       `json:"child,omitzero"` // nil for an ordinary run
 	Counts       Counts       `json:"counts"`
 	Cache        CacheCounts  `json:"cache"`
 	StartedAt    time.Time    `json:"started_at"`
@@ -117,6 +118,24 @@ type Shard struct {
 	Total  int   `json:"total"`  // cases of the whole data set
 	Places []int `json:"places"` // of the part's cases in the whole data set, from 0, ascending
 }
+
+// Child says that a run executed failed cases of another one again, for a
+// diagnosis. It decides nothing about a release.
+type Child struct {
+	Parent       string `json:"parent"`       // id of the run whose cases they are
+	Criterion    string `json:"criterion"`    // that they failed, and that is judged
+	Intervention string `json:"intervention"` // gold context, top-k 4, …
+	Role         string `json:"role"`         // RoleIntervention or RoleControl
+	// Work is the content id of what is executed, so that an interrupted diagnosis
+	// can be taken up by the one that would do the same.
+	Work Digest `json:"work"`
+}
+
+// The roles of a child run.
+const (
+	RoleIntervention = "intervention" // executed with what the intervention changes
+	RoleControl      = "control"      // executed unchanged
+)
 
 // PolicyRef names a policy that decided the run.
 type PolicyRef struct {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
 )
 
 // shown is how many runs an error lists.
@@ -16,7 +18,7 @@ const shown = 5
 
 // Resolve opens the run that a name stands for: an id, a unique start of one
 // with or without run_, a unique end of one, latest, latest~N (the Nth before
-// it), the directory of a bundle, its run.json, or a zip of it; the bundle may be
+// it; the runs that diagnoses made are passed over), the directory of a bundle, its run.json, or a zip of it; the bundle may be
 // one that the Python tool exported. Ids are matched in either case.
 func (s *Store) Resolve(name string) (*Run, error) {
 	_, latest := parseLatest(name)
@@ -144,13 +146,7 @@ func (s *Store) storedID(name string) (string, error) {
 		return "", err
 	}
 	if back, ok := parseLatest(name); ok {
-		if back < len(ids) {
-			return ids[back], nil
-		}
-		if len(ids) == 0 {
-			return "", fmt.Errorf("%s holds no run yet", s.dir)
-		}
-		return "", fmt.Errorf("%s holds %d runs, so there is no %s", s.dir, len(ids), name)
+		return s.latest(ids, name, back)
 	}
 	matches := match(ids, name)
 	switch {
@@ -165,6 +161,29 @@ func (s *Store) storedID(name string) (string, error) {
 		return "", fmt.Errorf("%q stands for more than one run, give more of the id:%s%s", name, lines(matches), what)
 	}
 	return "", &unknownError{name: name, dir: s.dir, known: ids[:min(shown, len(ids))]}
+}
+
+// latest returns the id of the ordinary run that so many lie before. One that
+// cannot be read is taken for ordinary, so that whoever opens it learns why.
+func (s *Store) latest(ids []string, name string, back int) (string, error) {
+	ordinary := 0
+	for _, id := range ids {
+		if r, err := s.openStored(id); err == nil {
+			child := r.Manifest.Child != nil
+			r.Close()
+			if child {
+				continue
+			}
+		}
+		if ordinary == back {
+			return id, nil
+		}
+		ordinary++
+	}
+	if ordinary == 0 {
+		return "", fmt.Errorf("%s holds no run yet", s.dir)
+	}
+	return "", fmt.Errorf("%s holds %d runs, so there is no %s", s.dir, ordinary, name)
 }
 
 // match returns the ids that begin or end with what a name says.
@@ -216,9 +235,19 @@ func (s *Store) ids() ([]string, error) {
 	return ids, nil
 }
 
-// List returns the newest runs, at most limit of them, or all for 0. It reads
-// their manifests only; those that cannot be read are returned as errors.
+// List returns the newest runs, at most limit of them, or all for 0; those that
+// diagnoses made are passed over. It reads their manifests only; those that
+// cannot be read are returned as errors.
 func (s *Store) List(limit int) (runs []*Run, damaged []error, err error) {
+	return s.list(limit, func(m *evidence.Manifest) bool { return m.Child == nil })
+}
+
+// ListAll is [Store.List] with the runs that diagnoses made.
+func (s *Store) ListAll(limit int) (runs []*Run, damaged []error, err error) {
+	return s.list(limit, func(*evidence.Manifest) bool { return true })
+}
+
+func (s *Store) list(limit int, wanted func(*evidence.Manifest) bool) (runs []*Run, damaged []error, err error) {
 	ids, err := s.ids()
 	if err != nil {
 		return nil, nil, err
@@ -228,11 +257,14 @@ func (s *Store) List(limit int) (runs []*Run, damaged []error, err error) {
 			break
 		}
 		r, err := s.openStored(id)
-		if err != nil {
+		switch {
+		case err != nil:
 			damaged = append(damaged, err)
-			continue
+		case !wanted(r.Manifest):
+			r.Close()
+		default:
+			runs = append(runs, r)
 		}
-		runs = append(runs, r)
 	}
 	return runs, damaged, nil
 }

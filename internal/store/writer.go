@@ -111,6 +111,39 @@ func (s *Store) Resume(name string) (*Writer, error) {
 		return nil, err
 	}
 	defer r.Close()
+	if c := r.Manifest.Child; c != nil {
+		return nil, fmt.Errorf("%s belongs to a diagnosis of %s: when the same diagnosis is made again it goes on where it stopped", id, c.Parent)
+	}
+	return s.takeUp(r)
+}
+
+// ResumeChild takes up the run of an interrupted diagnosis that did this work in
+// this role. It is nil when there is none, or when another process is at it.
+func (s *Store) ResumeChild(work evidence.Digest, role string) (*Writer, error) {
+	runs, _, err := s.list(1, func(m *evidence.Manifest) bool {
+		return m.Child != nil && m.Child.Work == work && m.Child.Role == role && !finished(m)
+	})
+	if err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	defer runs[0].Close()
+	w, err := s.takeUp(runs[0])
+	if _, busy := errors.AsType[*busyError](err); busy {
+		return nil, nil
+	}
+	return w, err
+}
+
+// busyError says that another process writes a run.
+type busyError struct{ id string }
+
+func (e *busyError) Error() string {
+	return e.id + " is being written by another process: wait for it, or stop it first"
+}
+
+// takeUp opens an unfinished run for writing.
+func (s *Store) takeUp(r *Run) (*Writer, error) {
+	id := r.Manifest.ID
 	if r.python != nil {
 		return nil, fmt.Errorf("%s is a bundle of the Python tool, which cannot be resumed here: start a new run", r.Place())
 	}
@@ -121,7 +154,7 @@ func (s *Store) Resume(name string) (*Writer, error) {
 	w := newWriter(r.dir, r.Manifest)
 	if err := w.openJournal(); err != nil {
 		if errors.Is(err, errLocked) {
-			return nil, fmt.Errorf("%s is being written by another process: wait for it, or stop it first", id)
+			return nil, &busyError{id}
 		}
 		return nil, fmt.Errorf("resume %s: %w", id, err)
 	}

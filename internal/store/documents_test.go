@@ -21,11 +21,25 @@ func comparisonID(start string) evidence.Digest {
 	return evidence.Digest("sha256:" + start + strings.Repeat("0", 64-len(start)))
 }
 
+func shelvedAt(t *testing.T, s *Store, id evidence.Digest) string {
+	t.Helper()
+	return must[string](t)(s.shelved(ComparisonShelf, id))
+}
+
+// read returns a comparison.
+func (s *Store) read(name string) ([]byte, error) {
+	c, err := s.Find(name, ComparisonShelf)
+	if err != nil {
+		return nil, err
+	}
+	return s.Read(c)
+}
+
 func TestComparisons(t *testing.T) {
 	s := openTest(t)
-	_, err := s.Comparison("sha256:ab")
+	_, err := s.Find("sha256:ab", ComparisonShelf)
 	wantError(t, err, `no comparison is named "sha256:ab"`, "holds none yet")
-	if all := must[[]StoredComparison](t)(s.Comparisons()); len(all) != 0 {
+	if all := must[[]Stored](t)(s.Shelved(ComparisonShelf)); len(all) != 0 {
 		t.Errorf("%v", all)
 	}
 	if _, err := os.Stat(s.Dir()); err == nil {
@@ -35,17 +49,17 @@ func TestComparisons(t *testing.T) {
 	at := time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC)
 	for i, start := range starts {
 		check(t, s.SaveComparison(comparisonID(start), writes([]byte(start))))
-		check(t, os.Chtimes(s.comparison(comparisonID(start).Hex()), at, at.Add(time.Duration(i)*time.Minute)))
+		check(t, os.Chtimes(shelvedAt(t, s, comparisonID(start)), at, at.Add(time.Duration(i)*time.Minute)))
 	}
 	// What else lies there is none.
-	dir := filepath.Join(s.Dir(), comparisonsDir)
+	dir := filepath.Join(s.Dir(), ComparisonShelf.dir)
 	check(t, os.WriteFile(filepath.Join(dir, "notes.json"), nil, 0o644))
 	check(t, os.WriteFile(filepath.Join(dir, strings.Repeat("A", 64)+".json"), nil, 0o644))
 	check(t, os.WriteFile(filepath.Join(dir, strings.Repeat("d", 64)+".json.tmp"), nil, 0o644))
 	check(t, os.Mkdir(filepath.Join(dir, strings.Repeat("e", 64)+".json"), 0o755))
 
 	var got []string
-	for _, c := range must[[]StoredComparison](t)(s.Comparisons()) {
+	for _, c := range must[[]Stored](t)(s.Shelved(ComparisonShelf)) {
 		got = append(got, fmt.Sprintf("%.23s %s", c.ID, c.At.UTC().Format("15:04")))
 	}
 	want := []string{"sha256:0123456789abcdef 10:03", "sha256:c000000000000000 10:02", "sha256:ab20000000000000 10:01", "sha256:ab10000000000000 10:00"}
@@ -69,7 +83,7 @@ func TestComparisons(t *testing.T) {
 		{name: "../runs", err: []string{"no comparison"}},
 		{name: string(comparisonID("c")) + "0", err: []string{"no comparison"}},
 	} {
-		b, err := s.Comparison(tt.name)
+		b, err := s.read(tt.name)
 		if tt.err != nil {
 			wantError(t, err, tt.err...)
 			continue
@@ -87,7 +101,7 @@ func TestComparisonIsStoredOnce(t *testing.T) {
 		io.WriteString(w, "half")
 		return errors.New("no words")
 	}), "store the comparison", "no words")
-	if all := must[[]StoredComparison](t)(s.Comparisons()); len(all) != 0 {
+	if all := must[[]Stored](t)(s.Shelved(ComparisonShelf)); len(all) != 0 {
 		t.Errorf("a failed one is stored: %v", all)
 	}
 	var writers sync.WaitGroup
@@ -100,15 +114,15 @@ func TestComparisonIsStoredOnce(t *testing.T) {
 	}
 	writers.Wait()
 	check(t, s.SaveComparison(id, func(io.Writer) error { return errors.New("written again") }))
-	if b := must[[]byte](t)(s.Comparison("1")); string(b) != "first" {
+	if b := must[[]byte](t)(s.read("1")); string(b) != "first" {
 		t.Errorf("%q", b)
 	}
-	check(t, os.Truncate(s.comparison(id.Hex()), 0))
+	check(t, os.Truncate(shelvedAt(t, s, id), 0))
 	check(t, s.SaveComparison(id, writes([]byte("second"))))
-	if b := must[[]byte](t)(s.Comparison("1")); string(b) != "second" {
+	if b := must[[]byte](t)(s.read("1")); string(b) != "second" {
 		t.Errorf("%q", b)
 	}
-	entries := must[[]os.DirEntry](t)(os.ReadDir(filepath.Join(s.Dir(), comparisonsDir)))
+	entries := must[[]os.DirEntry](t)(os.ReadDir(filepath.Join(s.Dir(), ComparisonShelf.dir)))
 	if len(entries) != 1 {
 		t.Errorf("left behind: %v", entries)
 	}
@@ -123,8 +137,29 @@ func TestManyComparisons(t *testing.T) {
 	for i := range 8 {
 		check(t, s.SaveComparison(comparisonID(fmt.Sprintf("a%d", i)), writes(nil)))
 	}
-	_, err := s.Comparison("a")
+	_, err := s.read("a")
 	wantError(t, err, "more than one", "and 3 older ones")
-	_, err = s.Comparison("b")
+	_, err = s.read("b")
 	wantError(t, err, "no comparison", "and 3 older ones")
+}
+
+// A diagnosis that is stored again is replaced: it names other runs. Names are
+// looked up on the shelves that are asked for.
+func TestDiagnoses(t *testing.T) {
+	s := openTest(t)
+	check(t, s.SaveComparison(comparisonID("ab"), writes([]byte("compared"))))
+	for _, text := range []string{"first", "second"} {
+		check(t, s.SaveDiagnosis(comparisonID("ac"), writes([]byte(text))))
+	}
+	for name, want := range map[string]string{"sha256:ab": "compared", "sha256:ac": "second"} {
+		c := must[Stored](t)(s.Find(name, ComparisonShelf, DiagnosisShelf))
+		if b := must[[]byte](t)(s.Read(c)); string(b) != want {
+			t.Errorf("%s: %s, want %s", name, b, want)
+		}
+	}
+	_, err := s.Find("sha256:a", ComparisonShelf, DiagnosisShelf)
+	wantError(t, err, `"sha256:a" stands for more than one comparison or diagnosis`)
+	_, err = s.Find("sha256:ac", ComparisonShelf)
+	wantError(t, err, `no comparison is named "sha256:ac"`)
+	wantError(t, s.SaveDiagnosis("sha256:12", writes(nil)), "is no content id")
 }

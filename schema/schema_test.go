@@ -161,7 +161,7 @@ func TestSchemasAgreeWithReading(t *testing.T) {
 				_, err := suite.Parse("oloproof.yaml", []byte(text), os.ReadFile)
 				return err
 			},
-			[]string{"http no version", "http header bad env", "http url no scheme", "evaluator needs artifact not recorded", "duplicate criterion"},
+			[]string{"http no version", "http header bad env", "http url no scheme", "evaluator needs artifact not recorded", "duplicate criterion", "slice relevant_position on callable"},
 		},
 		{
 			"../internal/policy/testdata/validation_policy.json", "release.yaml", "policy.schema.json",

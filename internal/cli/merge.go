@@ -131,7 +131,7 @@ func (r *finishedRun) fill(shards []*store.Run) error {
 	if err != nil {
 		return err
 	}
-	m.Counts, m.Cache = r.tally.counts, r.tally.cache
+	m.Counts, m.Cache, m.Stages = r.tally.counts, r.tally.cache, r.tally.stagesOf(m)
 	if m.Counts.OK == 0 {
 		return problem.Errorf("no case of the shards was answered, so there is nothing to decide")
 	}
@@ -241,7 +241,7 @@ func copyShard(w *store.Writer, t *tally, m *evidence.Manifest, shard *store.Run
 		if err != nil {
 			return fmt.Errorf("%s: %w", shard.Place(), err)
 		}
-		rec := &store.Record{Case: &line.Case, Execution: line.Execution, Judgments: judgments, Slices: sliceValues(&line.Case, m.Slices)}
+		rec := &store.Record{Case: &line.Case, Execution: line.Execution, Judgments: judgments, Slices: evidence.SliceValues(m, &line.Case, &line.Execution)}
 		if err := w.Add(rec); err != nil {
 			return err
 		}
@@ -256,7 +256,7 @@ func copyShard(w *store.Writer, t *tally, m *evidence.Manifest, shard *store.Run
 // answers.
 func copyOutcomes(w *store.Writer, t *tally, shard *store.Run) error {
 	m := shard.Manifest
-	t.addCache(m.Cache)
+	t.addCache(m)
 	return shard.Outcomes(func(i int, o *evidence.Outcome) error {
 		if o.Status == evidence.StatusNotRun {
 			return nil // counted with the cases that are lost

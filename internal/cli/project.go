@@ -12,7 +12,6 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/dataset"
 	"github.com/oloproof/oloproof-go/internal/evaluate"
-	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/policy"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/store"
@@ -172,15 +171,6 @@ func (e *Env) home(config string) string {
 func (e *Env) allowExec() bool {
 	v, ok := e.Lookup("OLOPROOF_ALLOW_EXEC")
 	return !ok || v != "0"
-}
-
-// sliceValues returns the value of every declared slice for one case.
-func sliceValues(c *evidence.Case, names []string) []string {
-	values := make([]string, len(names))
-	for i, name := range names {
-		values[i] = dataset.SliceValue(c, name)
-	}
-	return values
 }
 
 // formatFlags choose how the result is printed.

@@ -195,7 +195,7 @@ func (x *activeRun) perform(ctx context.Context) error {
 	if x.project.policy != nil {
 		m.Status = evidence.RunDecided
 	}
-	m.Counts, m.Cache, m.Notes = x.tally.counts, x.tally.cache, x.notes()
+	m.Counts, m.Cache, m.Stages, m.Notes = x.tally.counts, x.tally.cache, x.tally.stagesOf(m), x.notes()
 	return nil
 }
 
@@ -459,7 +459,7 @@ func firstCause(s runner.Summary) string {
 func (x *activeRun) keep(r *runner.Record) error {
 	rec := &store.Record{
 		Case: r.Case, Execution: r.Execution, Judgments: r.Judgments,
-		Slices: sliceValues(r.Case, x.manifest.Slices),
+		Slices: evidence.SliceValues(x.manifest, r.Case, &r.Execution),
 	}
 	if err := x.writer.Add(rec); err != nil {
 		return err
@@ -493,7 +493,7 @@ func (x *activeRun) abort(ctx context.Context, cause error) error {
 	} else if ctx.Err() != nil {
 		cause = context.Cause(ctx) // the service died
 	}
-	m.Counts, m.Cache = x.tally.counts, x.tally.cache
+	m.Counts, m.Cache, m.Stages = x.tally.counts, x.tally.cache, x.tally.stagesOf(m)
 	m.Counts.NotRun = m.Counts.Cases - m.Counts.OK - m.Counts.Error
 	m.Stopped = x.redact.String(firstLine(cause))
 	if err := x.markNotRun(); err != nil {
@@ -537,7 +537,7 @@ func (x *activeRun) markNotRun() error {
 		}
 		e := evidence.Execution{Status: evidence.StatusNotRun}
 		err = x.writer.Add(&store.Record{
-			Case: c, Execution: e, Judgments: x.project.eval.Judge(c, &e), Slices: sliceValues(c, x.manifest.Slices),
+			Case: c, Execution: e, Judgments: x.project.eval.Judge(c, &e), Slices: evidence.SliceValues(x.manifest, c, &e),
 		})
 		if err != nil {
 			return err

@@ -18,6 +18,7 @@ type tally struct {
 	latencies measure.Latencies
 	counts    evidence.Counts
 	cache     evidence.CacheCounts
+	stages    evidence.StageCounts
 	// contradictions counts cases whose context contradicts their retrieval.
 	contradictions int
 }
@@ -58,6 +59,7 @@ func (t *tally) addExecution(e *evidence.Execution) {
 	} else {
 		t.cache.ExecutionMisses++
 	}
+	t.stages.Add(e.Stages)
 	if note != "" {
 		t.contradictions++
 	}
@@ -65,11 +67,28 @@ func (t *tally) addExecution(e *evidence.Execution) {
 
 // addCache counts what a run says of its executions, of which nothing else is
 // known.
-func (t *tally) addCache(c evidence.CacheCounts) {
+func (t *tally) addCache(m *evidence.Manifest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.cache.ExecutionHits += c.ExecutionHits
-	t.cache.ExecutionMisses += c.ExecutionMisses
+	t.cache.ExecutionHits += m.Cache.ExecutionHits
+	t.cache.ExecutionMisses += m.Cache.ExecutionMisses
+	if c := m.Stages; c != nil {
+		t.stages.RetrieveHits += c.RetrieveHits
+		t.stages.RetrieveMisses += c.RetrieveMisses
+		t.stages.GenerateHits += c.GenerateHits
+		t.stages.GenerateMisses += c.GenerateMisses
+	}
+}
+
+// stagesOf returns the counts of the stages of a run; nil when its system has none.
+func (t *tally) stagesOf(m *evidence.Manifest) *evidence.StageCounts {
+	if m.System.Staged == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	stages := t.stages
+	return &stages
 }
 
 // intervals says in a few words what the metrics come to so far.

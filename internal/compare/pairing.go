@@ -59,7 +59,7 @@ func newPairing(candidate, baseline *evidence.Manifest, columns []column) *pairi
 	}
 	return &pairing{
 		columns: columns,
-		groups:  matchSlices(candidate.Slices, baseline.Slices),
+		groups:  matchSlices(candidate, baseline),
 		reasons: reasons{marks: map[reason]mark{}},
 		rows:    make(map[string]int32, n),
 		base:    make([]baseCase, 0, n),
@@ -161,18 +161,22 @@ const metadataSlice = "metadata."
 
 // matchSlices returns the slices to look at, in the candidate's order. The
 // baseline decides which cases belong to one. It need not declare a slice of
-// metadata, since paired cases have the same.
-func matchSlices(candidate, baseline []string) []group {
+// metadata, since paired cases have the same. Positions are not looked at when
+// the runs hold them against different values of top_k.
+func matchSlices(candidate, baseline *evidence.Manifest) []group {
 	var groups []group
-	for i, name := range candidate {
-		base := slices.Index(baseline, name)
-		if base < 0 && !strings.HasPrefix(name, metadataSlice) {
+	for i, name := range candidate.Slices {
+		base := slices.Index(baseline.Slices, name)
+		if base < 0 && !strings.HasPrefix(name, metadataSlice) ||
+			name == evidence.PositionSlice && otherTopK(candidate.System.Staged, baseline.System.Staged) {
 			continue
 		}
 		groups = append(groups, group{name: name, candidate: i, base: base, ids: map[string]int32{}})
 	}
 	return groups
 }
+
+func otherTopK(a, b *evidence.StagedSettings) bool { return a != nil && b != nil && a.TopK != b.TopK }
 
 func (g *group) keep(o *evidence.Outcome) {
 	value := evidence.NoSlice

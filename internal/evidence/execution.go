@@ -47,7 +47,19 @@ type Execution struct {
 	LatencyMS float64         // of the last attempt, in milliseconds, pauses not counted
 	FromCache bool
 	Usage     *Usage // nil when the system does not say what the answer took
+	// Stages says of each stage of a staged system whether it was called.
+	Stages StageUse
 }
+
+// How the answer of a stage was come by.
+const (
+	StageHit  = "hit"  // reused from the cache
+	StageMiss = "miss" // the stage was called
+)
+
+// StageUse says how the answer of each stage was come by: [StageHit],
+// [StageMiss], or "" when the stage was not needed or there is none.
+type StageUse struct{ Retrieve, Generate string }
 
 // ExecutionError says why a case has no output.
 type ExecutionError struct {

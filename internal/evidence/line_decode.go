@@ -461,6 +461,8 @@ func (e *Execution) decode(v Value) error {
 			e.FromCache = member.Kind() == 't'
 		case "usage":
 			e.Usage, _, err = decodeUsage(v, i)
+		case "stages":
+			e.Stages = decodeStageUse(member)
 		case "started_at":
 			if word, ok := Text(member); ok {
 				e.StartedAt, err = time.Parse(time.RFC3339Nano, word)
@@ -480,6 +482,19 @@ func (e *Execution) decode(v Value) error {
 		}
 	}
 	return nil
+}
+
+// decodeStageUse reads {retrieve, generate}. Words that it does not know say
+// nothing.
+func decodeStageUse(v Value) StageUse {
+	how := func(stage string) string {
+		member, _ := Member(v, stage)
+		if word, _ := Text(member); word == StageHit || word == StageMiss {
+			return word
+		}
+		return ""
+	}
+	return StageUse{Retrieve: how("retrieve"), Generate: how("generate")}
 }
 
 func decodeAttempt(v Value) (Attempt, error) {

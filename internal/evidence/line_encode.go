@@ -188,6 +188,9 @@ func appendExecution(dst []byte, e *Execution) []byte {
 		dst = append(dst, `,"output":`...)
 		dst = appendRaw(dst, e.Output)
 	}
+	if e.Stages != (StageUse{}) {
+		dst = appendStageUse(dst, e.Stages)
+	}
 	if !e.StartedAt.IsZero() {
 		dst = append(dst, `,"started_at":"`...)
 		dst = e.StartedAt.UTC().AppendFormat(dst, time.RFC3339Nano)
@@ -196,6 +199,22 @@ func appendExecution(dst []byte, e *Execution) []byte {
 	dst = append(dst, `,"status":`...)
 	dst = appendString(dst, string(e.Status))
 	return append(appendUsage(dst, e.Usage), '}')
+}
+
+func appendStageUse(dst []byte, u StageUse) []byte {
+	dst = append(dst, `,"stages":{`...)
+	if u.Generate != "" {
+		dst = append(dst, `"generate":`...)
+		dst = appendString(dst, u.Generate)
+	}
+	if u.Retrieve != "" {
+		if u.Generate != "" {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `"retrieve":`...)
+		dst = appendString(dst, u.Retrieve)
+	}
+	return append(dst, '}')
 }
 
 func appendAttempt(dst []byte, a *Attempt) []byte {

@@ -78,6 +78,7 @@ type Manifest struct {
 	Child        *Child       `json:"child,omitzero"` // nil for an ordinary run
 	Counts       Counts       `json:"counts"`
 	Cache        CacheCounts  `json:"cache"`
+	Stages       *StageCounts `json:"stages,omitzero"` // nil unless the system is staged
 	StartedAt    time.Time    `json:"started_at"`
 	FinishedAt   time.Time    `json:"finished_at,omitzero"`
 	Commit       string       `json:"commit,omitzero"`
@@ -105,9 +106,21 @@ type DatasetID struct {
 type SystemID struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitzero"`
-	Kind    string `json:"kind"` // http
+	Kind    string `json:"kind"` // http, command, callable or rag
 	Digest  Digest `json:"digest"`
 	URL     string `json:"url,omitzero"` // without userinfo and query
+	// Staged is how a staged system was run; nil for another one.
+	Staged *StagedSettings `json:"staged,omitzero"`
+}
+
+// StagedSettings says how a staged system is run. They are part of its identity.
+type StagedSettings struct {
+	Depth         int    `json:"depth"`
+	TopK          int    `json:"top_k"`
+	TokenBudget   *int   `json:"token_budget,omitzero"` // nil is no limit
+	IndexVersion  string `json:"index_version,omitzero"`
+	CitationsPath string `json:"citations_path"`
+	CountTokens   string `json:"count_tokens,omitzero"` // words or characters/4; "" when the system counts
 }
 
 // Shard says which part of a data set a run covers. The Dataset of its manifest
@@ -158,6 +171,31 @@ type CacheCounts struct {
 	JudgmentHits    int `json:"judgment_hits"`
 	JudgmentMisses  int `json:"judgment_misses"`
 }
+
+// StageCounts says which answers of the stages of a staged system were reused.
+type StageCounts struct {
+	RetrieveHits   int `json:"retrieve_hits"`
+	RetrieveMisses int `json:"retrieve_misses"`
+	GenerateHits   int `json:"generate_hits"`
+	GenerateMisses int `json:"generate_misses"`
+}
+
+// Add counts the stages of an execution.
+func (c *StageCounts) Add(u StageUse) {
+	count := func(hits, misses *int, how string) {
+		switch how {
+		case StageHit:
+			*hits++
+		case StageMiss:
+			*misses++
+		}
+	}
+	count(&c.RetrieveHits, &c.RetrieveMisses, u.Retrieve)
+	count(&c.GenerateHits, &c.GenerateMisses, u.Generate)
+}
+
+// Empty reports whether no stage was called and none reused.
+func (c *StageCounts) Empty() bool { return c == nil || *c == StageCounts{} }
 
 // File is one file of a run with its SHA-256.
 type File struct {

@@ -1,9 +1,67 @@
 package evidence
 
-import "strings"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // MetadataSlice is how the name of a slice of the metadata begins.
 const MetadataSlice = "metadata."
+
+// The slices of staged systems, which depend on what happened and not on the
+// case alone.
+const (
+	// PositionSlice tells where the first relevant passage was retrieved: top_k,
+	// beyond_top_k or not_retrieved.
+	PositionSlice = "relevant_position"
+	// TruncatedSlice tells whether a passage was left out for the token budget:
+	// true or false.
+	TruncatedSlice = "context_truncated"
+)
+
+// IsStagedSlice reports whether a slice needs a staged system.
+func IsStagedSlice(name string) bool { return name == PositionSlice || name == TruncatedSlice }
+
+// SliceValues returns the value of a case and its execution in each slice of a
+// run; [NoSlice] where it is in none.
+func SliceValues(m *Manifest, c *Case, e *Execution) []string {
+	values := make([]string, len(m.Slices))
+	for i, name := range m.Slices {
+		switch name {
+		case PositionSlice:
+			values[i] = positionValue(m.System.Staged, c, e)
+		case TruncatedSlice:
+			values[i] = truncatedValue(e)
+		default:
+			values[i] = SliceValue(c, name)
+		}
+	}
+	return values
+}
+
+func positionValue(settings *StagedSettings, c *Case, e *Execution) string {
+	if settings == nil || e.Status != StatusOK || len(e.Artifacts.Retrieval) != 1 {
+		return NoSlice
+	}
+	switch s := FirstRelevant(c, e.Artifacts.Retrieval[0].IDs()); {
+	case !s.Labeled || s.Ambiguous:
+		return NoSlice
+	case s.Position == 0:
+		return "not_retrieved"
+	case s.Position > settings.TopK:
+		return "beyond_top_k"
+	}
+	return "top_k"
+}
+
+func truncatedValue(e *Execution) string {
+	if e.Status != StatusOK || len(e.Artifacts.Context) != 1 {
+		return NoSlice
+	}
+	dropped := e.Artifacts.Context[0].Dropped
+	return strconv.FormatBool(slices.ContainsFunc(dropped, func(d DroppedItem) bool { return d.Reason == "token_budget" }))
+}
 
 // SliceValue returns the value of a case in a slice named metadata.KEY, where
 // KEY is one key of its metadata (a dot in it is a part of the key). A string

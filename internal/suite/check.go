@@ -35,6 +35,10 @@ func (s *Suite) check(f *strictyaml.File, d *draft, readFile func(string) ([]byt
 		s.System.HTTP.completeMapping()
 		s.System.HTTP.checkMapping(f)
 	}
+	if s.System.RAG != nil {
+		s.System.RAG.check(f, d)
+	}
+	s.checkSlices(f, d)
 	taken := map[string]string{}
 	claim := func(id, by string, at Position) {
 		if other, ok := taken[id]; ok && id != "" {
@@ -209,12 +213,23 @@ func dottedPath(path string) string {
 	return ""
 }
 
+// checkSlices asks for a staged system where a slice needs one.
+func (s *Suite) checkSlices(f *strictyaml.File, d *draft) {
+	if s.System.RAG != nil || s.System.Kind() == "" {
+		return
+	}
+	for i, name := range s.Slices {
+		switch name {
+		case evidence.PositionSlice:
+			f.Problem(d.slicePos[i], "slice 'relevant_position' compares relevant positions with top_k, so it needs a staged system")
+		case evidence.TruncatedSlice:
+			f.Problem(d.slicePos[i], "slice 'context_truncated' compares the context with top_k, so it needs a staged system")
+		}
+	}
+}
+
 func checkSlice(name string) string {
 	switch {
-	case name == "relevant_position":
-		return "slice 'relevant_position' compares relevant positions with top_k, so it needs a staged system"
-	case name == "context_truncated":
-		return "slice 'context_truncated' compares the context with top_k, so it needs a staged system"
 	case regexp.MustCompile(slicePattern).MatchString(name):
 		return ""
 	case foreignSlice(name):

@@ -51,8 +51,7 @@ func (s *Suite) SystemDigest() evidence.Digest {
 	case s.System.HTTP != nil:
 		maps.Copy(m, s.System.HTTP.meaning())
 	case s.System.Command != nil:
-		c := s.System.Command
-		maps.Copy(m, meaning{"run": c.Run, "cwd": c.Dir, "env": headerMeaning(c.Env, strings.Clone)})
+		maps.Copy(m, s.System.Command.meaning())
 	case s.System.Callable != nil:
 		m["target"] = s.System.Callable.Target
 	case s.System.RAG != nil:
@@ -71,6 +70,10 @@ func (h *HTTP) meaning() meaning {
 	}
 	maps.Copy(m, h.mappedMeaning())
 	return m
+}
+
+func (c *Command) meaning() meaning {
+	return meaning{"run": c.Run, "cwd": c.Dir, "env": headerMeaning(c.Env, strings.Clone)}
 }
 
 func headerMeaning(headers []Header, name func(string) string) meaning {

@@ -85,8 +85,8 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 	if start != nil {
 		r.Start = x.start(start)
 	}
-	if c := s.System.Command; c != nil {
-		r.Command = &ResolvedCommand{Run: x.words("system.command.run", c.Run, c.Pos), Env: x.variables("system.command.env.", c.Env)}
+	if c, key := s.System.command(); c != nil {
+		r.Command = &ResolvedCommand{Run: x.words(key+".run", c.Run, c.Pos), Env: x.variables(key+".env.", c.Env)}
 	}
 	if err := x.problems.Err(); err != nil {
 		return nil, err
@@ -108,6 +108,15 @@ func (s *System) program() (Position, string) {
 		return s.RAG.program()
 	}
 	return Position{}, ""
+}
+
+// command returns the command line that runs the system or its stages, with the
+// path of its key; nil when there is none.
+func (s *System) command() (*Command, string) {
+	if s.RAG != nil && s.RAG.Command != nil {
+		return s.RAG.Command, "system.rag.command"
+	}
+	return s.Command, "system.command"
 }
 
 // credentials returns the password of a URL, or the name that stands alone, as

@@ -21,13 +21,14 @@ const (
 	namePattern  = `^[A-Za-z_][A-Za-z0-9_]*$`
 	tokenPattern = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$" // RFC 9110 section 5.6.2
 	kindPattern  = `^[a-z][a-z0-9_]*(/v[1-9][0-9]*)?$`
-	slicePattern = `^metadata\.[A-Za-z0-9_][A-Za-z0-9_.-]*$`
+	slicePattern = `^(metadata\.[A-Za-z0-9_][A-Za-z0-9_.-]*|relevant_position|context_truncated)$`
 )
 
 // draft holds what only the checks of the whole suite need.
 type draft struct {
 	httpVersion          string
 	systemKeys, httpKeys map[string]Position // of each key's value
+	slicePos             []Position          // of each slice
 }
 
 // versionKey reports whether a version was written, be it a wrong one.
@@ -64,8 +65,8 @@ func (s *Suite) table(d *draft) y.Type {
 			Doc: "How answers are judged. Each evaluator becomes a metric with the name of its criterion."},
 		{Key: "metrics", Type: y.List(y.Into(&s.Quantiles), (*Quantile).table).Shown([]string{}),
 			Doc: "Metrics beyond those of the evaluators."},
-		{Key: "slices", Type: y.List(y.Into(&s.Slices), sliceName).Unique().Shown([]string{}),
-			Doc: "Groups of cases that are also reported on their own: metadata.KEY is one slice for each value of that key."},
+		{Key: "slices", Type: y.List(y.Into(&s.Slices), d.sliceName).Unique().Shown([]string{}),
+			Doc: "Groups of cases that are also reported on their own: metadata.KEY is one slice for each value of that key. A staged system also has relevant_position (top_k, beyond_top_k, not_retrieved) and context_truncated (true, false)."},
 		{Key: "min_slice_support", Type: y.Int(y.Into(&s.MinSliceSupport)).Min(1).Default(30),
 			Doc: "Cases that a slice must have before it shows an interval."},
 		{Key: "cache", Type: y.Bool(y.Into(&s.Cache)).Default(false),
@@ -111,7 +112,7 @@ func (s *System) table(d *draft) y.Type {
 		{Key: "callable", Type: targetType(func(text string) { s.Callable, callable.Target = callable, text }).At(y.Into(&callable.Pos)),
 			Doc: "A system that is a Python function, as MODULE:FUNCTION; modules are looked for beside the suite first."},
 		{Key: "rag", Type: rag.table().At(func(at Position) { s.RAG, rag.Pos = rag, at }),
-			Doc: "A staged system."},
+			Doc: "A staged system, whose retrieval and generation are called apart."},
 		{Key: "start", Type: start.table().At(func(at Position) { s.Start, start.Pos = start, at }), Null: true,
 			Doc: "A service to launch before the first case and to end after the last. Not launched with --url."},
 		{Key: "records", Type: y.List(y.Into(&s.Records), recordTable).Unique(), Null: true,
@@ -166,8 +167,8 @@ func (t *Start) table() *y.MapType {
 	})
 }
 
-func sliceName(into *string) y.Type {
-	return y.String(y.Into(into)).SchemaPattern(slicePattern).Check(checkSlice)
+func (d *draft) sliceName(into *string) y.Type {
+	return y.String(y.Into(into)).SchemaPattern(slicePattern).Check(checkSlice).At(func(at Position) { d.slicePos = append(d.slicePos, at) })
 }
 
 func (q *Quantile) table() y.Type {

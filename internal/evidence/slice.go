@@ -44,12 +44,16 @@ func positionValue(settings *StagedSettings, c *Case, e *Execution) string {
 	if settings == nil || e.Status != StatusOK || len(e.Artifacts.Retrieval) != 1 {
 		return NoSlice
 	}
-	switch s := FirstRelevant(c, e.Artifacts.Retrieval[0].IDs()); {
-	case !s.Labeled || s.Ambiguous:
+	relevant, err := RelevantOf(c)
+	if err != nil || len(relevant) == 0 {
 		return NoSlice
-	case s.Position == 0:
+	}
+	switch rank, ambiguous := FirstRelevant(relevant, e.Artifacts.Retrieval[0].Candidates); {
+	case ambiguous:
+		return NoSlice
+	case rank == 0:
 		return "not_retrieved"
-	case s.Position > settings.TopK:
+	case rank > settings.TopK:
 		return "beyond_top_k"
 	}
 	return "top_k"

@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -75,20 +74,5 @@ func TestTruncatedSlice(t *testing.T) {
 	}
 	if got := SliceValues(m, c, &Execution{Status: StatusOK}); got[0] != NoSlice {
 		t.Errorf("without a context: %q", got)
-	}
-}
-
-func TestIDs(t *testing.T) {
-	r := Retrieval{Candidates: passages("d1 d2#c")}
-	c := Context{Items: []ContextItem{{DocID: "d1"}, {DocID: "d2", ChunkID: "c"}}}
-	want := map[string]string{"d1": "", "d2": "c"}
-	if !maps.Equal(maps.Collect(r.IDs()), want) || !maps.Equal(maps.Collect(c.IDs()), want) {
-		t.Errorf("%v %v", maps.Collect(r.IDs()), maps.Collect(c.IDs()))
-	}
-	for range r.IDs() {
-		break
-	}
-	for range c.IDs() {
-		break
 	}
 }

@@ -50,6 +50,8 @@ type site struct {
 	head     string                       // of main
 	lastRun  int64
 
+	patience time.Duration // for an answer of the API; 0 is the program's own
+
 	mu    sync.Mutex
 	now   time.Time
 	slept time.Duration
@@ -371,7 +373,7 @@ func (s *site) main(ctx context.Context, p *runnertest.Process) int {
 	}
 	return cli.Main(ctx, cli.Env{
 		Args: []string{"ci"}, Stdin: strings.NewReader(""), Stdout: p.Stdout, Stderr: p.Stderr, Lookup: lookup, Environ: p.Env,
-		Now: s.clock, Rand: rand.Reader, Sleep: s.sleep,
+		Now: s.clock, Rand: rand.Reader, Sleep: s.sleep, Patience: s.patience,
 	})
 }
 

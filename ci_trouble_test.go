@@ -131,6 +131,32 @@ func TestAPITrouble(t *testing.T) {
 			t.Errorf("it waited %v", s.slept)
 		}
 	})
+	t.Run("slow", func(t *testing.T) {
+		t.Parallel()
+		s := begun(t)
+		s.patience = time.Second
+		slow := githubtest.Fault{Hang: true, Path: "/actions/workflows/", Times: 2}
+		s.gh.Fail(slow)
+		s.open(pull{number: 1, edit: edit{"README.md": "x"}}, nil).ends(3).outputs("gate-action=BLOCK", "baseline-state=found")
+
+		slow.Times = 0 // from now on always
+		s.gh.Fail(slow)
+		o := s.open(pull{number: 2, edit: edit{"README.md": "x"}}, nil).ends(2).outputs("gate-action=BLOCK", "baseline-state=unavailable")
+		if a := o.failure(); a.Title != "Could not look for the baseline" || !strings.Contains(a.Message, "took too long") {
+			t.Errorf("the error is %+v", a)
+		}
+		says(t, "comment", s.comment(2), "Could not look for the baseline", "🔴 Gate: BLOCK (exit 2)")
+	})
+	t.Run("slow to take the comment", func(t *testing.T) {
+		t.Parallel()
+		s := begun(t)
+		s.patience = time.Second
+		s.gh.Fail(githubtest.Fault{Hang: true, Path: "/comments", Method: "POST"})
+		o := s.open(pull{number: 1, edit: edit{"README.md": "x"}}, nil).ends(3)
+		if !slices.Contains(o.notices(), "No comment was written") {
+			t.Errorf("notices %q", o.notices())
+		}
+	})
 	t.Run("the storage is down", func(t *testing.T) {
 		t.Parallel()
 		s := begun(t)

@@ -203,7 +203,7 @@ func (j *ciJob) prepare(e *Env, inActions bool) error {
 	if j.gh != nil && j.in.Token != "" {
 		j.client, err = github.NewClient(github.Config{
 			Environment: j.gh, Token: j.in.Token, UserAgent: "oloproof/" + Version(),
-			Now: e.Now, Sleep: e.sleep, Random: rand.Float64, Mask: func(secret string) { j.log.Mask(secret) },
+			Now: e.Now, Sleep: e.sleep, Random: rand.Float64, Patience: j.env.Patience, Mask: func(secret string) { j.log.Mask(secret) },
 		})
 		if err != nil {
 			return err

@@ -40,6 +40,8 @@ type Env struct {
 	Rand    io.Reader // ids of runs, jitter of retries
 	// Sleep waits before a call is tried again. Nil waits as long as it says.
 	Sleep func(ctx context.Context, d time.Duration) error
+	// Patience is how long one answer of the GitHub API may take; 0 is its client's own.
+	Patience time.Duration
 }
 
 // Interrupted is the cause of a context that a signal ended.

@@ -39,6 +39,7 @@ type Config struct {
 	Now       func() time.Time
 	Sleep     func(ctx context.Context, d time.Duration) error
 	Random    func() float64 // uniform in [0,1)
+	Patience  time.Duration  // for one answer; 20 s when it is 0
 	// Mask is told what must not appear in logs: the signatures of download
 	// addresses.
 	Mask func(secret string)
@@ -71,7 +72,7 @@ func NewClient(cfg Config) (*Client, error) {
 	}
 	setDefaults(&cfg)
 	c := &Client{env: cfg.Environment, base: base, blobs: cfg.Transport, now: cfg.Now, mask: cfg.Mask}
-	attempts := &attempts{base: cfg.Transport, host: base, token: cfg.Token, count: &c.requests}
+	attempts := &attempts{base: cfg.Transport, host: base, token: cfg.Token, count: &c.requests, patience: cfg.Patience}
 	retries := &retries{now: cfg.Now, sleep: cfg.Sleep, random: cfg.Random}
 	retries.client = &retryablehttp.Client{
 		HTTPClient:   &http.Client{Transport: attempts, CheckRedirect: stay},
@@ -108,6 +109,9 @@ func setDefaults(cfg *Config) {
 	}
 	if cfg.Random == nil {
 		cfg.Random = rand.Float64
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = attemptTime
 	}
 	if cfg.Mask == nil {
 		cfg.Mask = func(string) {}
@@ -235,17 +239,18 @@ func pages[T any](ctx context.Context, c *Client, doing, path string, query url.
 // attempts sends single requests: it adds the token, and reads the whole
 // answer, so that a connection that breaks in the middle is retried too.
 type attempts struct {
-	base  http.RoundTripper
-	host  *url.URL
-	token string
-	count *atomic.Int64
+	base     http.RoundTripper
+	host     *url.URL
+	token    string
+	count    *atomic.Int64
+	patience time.Duration // for one attempt
 }
 
 var errTooLarge = errors.New("the answer is too large")
 
 func (a *attempts) RoundTrip(req *http.Request) (*http.Response, error) {
 	a.count.Add(1)
-	ctx, cancel := context.WithTimeout(req.Context(), attemptTime)
+	ctx, cancel := context.WithTimeout(req.Context(), a.patience)
 	defer cancel()
 	req = req.Clone(ctx)
 	// go-github would send the token to any host that it is led to.

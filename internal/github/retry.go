@@ -18,7 +18,7 @@ import (
 const (
 	maxRetries   = 3 // 4 attempts in all
 	firstBackoff = time.Second
-	// attemptTime is how long one attempt may take.
+	// attemptTime is how long one attempt may take, unless [Config] says otherwise.
 	attemptTime = 20 * time.Second
 	// secondaryWait is what GitHub asks for when a secondary rate limit comes
 	// without a time (https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api).

@@ -172,6 +172,7 @@ func (f *Fault) serve(w http.ResponseWriter, r *http.Request) {
 		f.Reached()
 	}
 	if f.Hang {
+		io.Copy(io.Discard, r.Body) // else the server does not notice that the client leaves
 		<-r.Context().Done()
 		return
 	}

@@ -149,14 +149,24 @@ func TestEditingCasesAndEvaluatorsOpensNoGate(t *testing.T) {
 func TestDroppedEvaluatorOfAComparison(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.commit("c1", edit{"release.yaml": "version: 1\nrules:\n  - {id: hits, metric: hit_rate_at_2, min: 0.20}\n",
+	s.commit("c1", edit{"release.yaml": "version: 1\nblock_on: []\nrules:\n  - {id: hits, metric: hit_rate_at_2, min: 0.20}\n",
 		"compare.yaml": "version: 1\nblock_on: [FAIL]\nrules:\n  - {id: answers-not-worse, metric: answer_correct, kind: non_inferiority, margin: 0.05}\n"})
 	s.push(nil).ends(0)
 	dropped := edit{"oloproof.yaml": s.without("oloproof.yaml", "criterion: answer_correct"), "compare.yaml": ""}
-	s.open(pull{number: 1, edit: dropped}, nil).ends(3).is("base", "answers-not-worse", "INSUFFICIENT_EVIDENCE", "evaluator_changed")
-	j := s.pushed(pull{number: 2, edit: dropped}, nil)
+	// The answers are as they were: with the evaluator nothing is established, which the policy lets pass.
+	s.open(pull{number: 1, edit: dropped}, nil).ends(0).is("base", "answers-not-worse", "MANUAL_REVIEW", "suite_relaxed")
+
+	// With the evaluator the answers are worse, which the policy blocks on.
+	s.answer(confused(t, "question"))
+	s.open(pull{number: 2, edit: edit{"README.md": "x"}}, nil).ends(1).is("only", "answers-not-worse", "FAIL", "upper_bound_below_margin")
+	s.open(pull{number: 3, edit: dropped}, nil).ends(3).is("base", "answers-not-worse", "MANUAL_REVIEW", "suite_relaxed")
+	loose := s.replaced("oloproof.yaml", "{type: contains, criterion: answer_correct, field: answer, expected_field: answer}",
+		"{type: regex, criterion: answer_correct, field: answer, pattern: .}")
+	s.open(pull{number: 4, edit: edit{"oloproof.yaml": loose}}, nil).ends(3).is("only", "answers-not-worse", "MANUAL_REVIEW", "suite_relaxed")
+
+	j := s.pushed(pull{number: 5, edit: dropped}, nil)
 	now := s.clock()
-	s.gh.Do(func(w *world) { s.label(w, 2, j.headOf, now) })
+	s.gh.Do(func(w *world) { s.label(w, 5, j.headOf, now) })
 	s.do(j).ends(0).outputs("gate-action=WARN")
 }
 

@@ -628,7 +628,8 @@ func (d *ciDecision) decideAgainst(p rolePolicy, role string, b *github.Baseline
 		v.add(p.role, p.policy, result)
 		return nil
 	}
-	c, err := compareAt(d.run.run, b.Run, compare.Options{Level: p.policy.ConfidenceLevel, Method: p.policy.DifferenceMethod})
+	opt := compare.Options{Level: p.policy.ConfidenceLevel, Method: p.policy.DifferenceMethod}
+	c, err := compareAt(d.run.run, b.Run, opt)
 	if err != nil {
 		var apart problem.List
 		if !errors.As(err, &apart) {
@@ -640,6 +641,15 @@ func (d *ciDecision) decideAgainst(p rolePolicy, role string, b *github.Baseline
 	}
 	v.compared(role, c)
 	result := decide.Compare(p.policy, c)
+	if d.kept != nil {
+		before, err := d.kept.comparison(b.Run, opt)
+		if err != nil {
+			return err
+		}
+		if before != nil {
+			result = decide.CompareRelaxed(p.policy, c, before, d.kept.ofComparison())
+		}
+	}
 	if d.released {
 		result = result.Release(p.policy, m.Completeness)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/oloproof/oloproof-go/internal/compare"
 	"github.com/oloproof/oloproof-go/internal/dataset"
 	"github.com/oloproof/oloproof-go/internal/decide"
 	"github.com/oloproof/oloproof-go/internal/evaluate"
@@ -245,7 +246,8 @@ func (k *keptSuite) candidateAgain() error {
 // metrics. What the run did not judge so has no state.
 func (k *keptSuite) eachOutcome(run *store.Run, visit func(evidence.Outcome)) error {
 	return run.Outcomes(func(_ int, o *evidence.Outcome) error {
-		kept := evidence.Outcome{ID: o.ID, Digest: o.Digest, Status: o.Status, LatencyMS: o.LatencyMS, Usage: o.Usage}
+		kept := *o
+		kept.Slices = nil
 		kept.Judgments = make([]evidence.Judgment, len(k.judged()))
 		judged := 0
 		for _, spec := range run.Manifest.Metrics {
@@ -283,11 +285,74 @@ func (k *keptSuite) kept(p *policy.Policy) (decide.Kept, error) {
 		}
 		metrics[rule.ID] = &t.Metrics(p.ConfidenceLevel)[i]
 	}
-	return decide.Kept{
-		Metrics:  func(rule policy.Rule) *measure.Metric { return metrics[rule.ID] },
-		Gone:     func(metric string) bool { return k.gone[metric] },
-		Released: k.released,
-	}, nil
+	kept := k.ofComparison()
+	kept.Metrics = func(rule policy.Rule) *measure.Metric { return metrics[rule.ID] }
+	return kept, nil
+}
+
+// ofComparison is what a policy is decided with beside a comparison.
+func (k *keptSuite) ofComparison() decide.Kept {
+	return decide.Kept{Gone: func(metric string) bool { return k.gone[metric] }, Released: k.released}
+}
+
+// comparison is that of the run with a baseline as the base suite would have made
+// it: the cases that were taken away count as the baseline judged them, and so do
+// metrics that nothing can judge any more. It is nil when the two share no case.
+func (k *keptSuite) comparison(baseline *store.Run, opt compare.Options) (*compare.Comparison, error) {
+	inferred := map[string]evidence.Outcome{} // what the baseline judged, in the base suite's metrics
+	if err := k.eachOutcome(baseline, func(o evidence.Outcome) { inferred[o.ID] = o }); err != nil {
+		return nil, err
+	}
+	m := *k.candidate.Manifest
+	m.Metrics, m.Slices = k.specs, baseline.Manifest.Slices
+	outside := make([]string, len(m.Slices)) // the baseline's values decide who belongs to a slice
+	for i := range outside {
+		outside[i] = evidence.NoSlice
+	}
+	outcomes := func(visit func(int, *evidence.Outcome) error) error {
+		place := 0
+		next := func(o evidence.Outcome) error {
+			o.Slices = outside
+			o.Judgments = slices.Clone(o.Judgments)
+			for i := range o.Judgments {
+				if o.Judgments[i].State == 0 {
+					o.Judgments[i] = evidence.Judgment{State: evidence.Missing, Reason: evidence.ReasonNotRun}
+				}
+			}
+			place++
+			return visit(place-1, &o)
+		}
+		for _, o := range k.candidates {
+			if there, ok := inferred[o.ID]; ok && !k.candidate.HasCases() {
+				for i, spec := range k.judged() {
+					if k.gone[spec.ID] || k.altered[spec.ID] {
+						o.Judgments = slices.Clone(o.Judgments)
+						o.Judgments[i] = there.Judgments[i]
+					}
+				}
+			}
+			if err := next(o); err != nil {
+				return err
+			}
+		}
+		for i := range k.base.data.Len() {
+			o, there := inferred[k.base.data.ID(i)]
+			if !there || !k.taken[o.ID] || o.Digest != k.base.data.CaseDigest(i) {
+				continue
+			}
+			if err := next(o); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	c, err := compare.Runs(compare.Side{Manifest: &m, Outcomes: outcomes}, compare.Side{Manifest: baseline.Manifest, Outcomes: baseline.Outcomes}, opt)
+	var noMetric *compare.NoSharedMetricError
+	var noCase *compare.NoSharedCaseError
+	if errors.As(err, &noMetric) || errors.As(err, &noCase) {
+		return nil, nil
+	}
+	return c, err
 }
 
 // table counts the run as the base suite would have, for one rule: where the

@@ -27,12 +27,16 @@ func Compare(p *policy.Policy, c *compare.Comparison) Result {
 			d.Planning = planDifference(p.ConfidenceLevel, d)
 		}
 	}
-	completeness := c.Candidate.Completeness
-	if completeness == evidence.Complete {
-		completeness = c.Baseline.Completeness
-	}
-	r.Gate = gateOf(p, r.Decisions, completeness)
+	r.Gate = gateOf(p, r.Decisions, completenessOf(c))
 	return r
+}
+
+// completenessOf is that of both runs: one that is partial makes the comparison so.
+func completenessOf(c *compare.Comparison) evidence.Completeness {
+	if c.Candidate.Completeness == evidence.Complete {
+		return c.Baseline.Completeness
+	}
+	return c.Candidate.Completeness
 }
 
 // WithoutBaseline decides the comparison rules of p for a run that there is

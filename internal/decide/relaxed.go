@@ -3,6 +3,7 @@ package decide
 import (
 	"slices"
 
+	"github.com/oloproof/oloproof-go/internal/compare"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/measure"
 	"github.com/oloproof/oloproof-go/internal/policy"
@@ -12,8 +13,9 @@ import (
 // with the cases that the change took away or edited, and the evaluators that it
 // changed.
 type Kept struct {
-	// Metrics of every rule, at the policy's confidence level. A rule whose metric
-	// is not among them is decided by the run alone.
+	// Metrics of every rule on the run, at the policy's confidence level. A rule
+	// whose metric is not among them is decided by the run alone. [CompareRelaxed]
+	// does not need them.
 	Metrics func(rule policy.Rule) *measure.Metric
 	// Gone reports that the changed suite has no metric of this id any more.
 	Gone func(metric string) bool
@@ -37,20 +39,48 @@ func RunRelaxed(p *policy.Policy, metrics []measure.Metric, completeness evidenc
 			continue
 		}
 		before := decideRule(p, d.Rule, m)
-		if !gone && favour(before.State) >= favour(d.State) {
-			continue
-		}
 		if gone {
 			d.Metric, d.Failures, d.MissingEvidence = before.Metric, before.Failures, before.MissingEvidence
 		}
-		d.State, d.Reasons, d.Planning = policy.ManualReview, []string{ReasonSuiteRelaxed}, nil
-		d.Otherwise = before.State
-		if kept.Released {
-			d.Released, d.MissingEvidence = true, false
-		}
+		d.relax(before.State, gone, kept.Released)
 	}
 	r.Gate = gateOf(p, r.Decisions, completeness)
 	return r
+}
+
+// CompareRelaxed decides p as [Compare] does, for a run whose suite was changed by
+// the proposal that the gate is to judge. Before is the comparison with the suite
+// as it was: with the cases that were taken away or edited as the baseline judged
+// them, and by the evaluators as they were. Its rules bear on those of c as they
+// do in [RunRelaxed].
+func CompareRelaxed(p *policy.Policy, c, before *compare.Comparison, kept Kept) Result {
+	r, was := Compare(p, c), Compare(p, before)
+	for i := range r.Decisions {
+		d := &r.Decisions[i]
+		gone := kept.Gone(d.Rule.Metric)
+		if kept.Released && !gone {
+			continue
+		}
+		if gone {
+			d.Difference, d.MissingEvidence = was.Decisions[i].Difference, was.Decisions[i].MissingEvidence
+		}
+		d.relax(was.Decisions[i].State, gone, kept.Released)
+	}
+	r.Gate = gateOf(p, r.Decisions, completenessOf(c))
+	return r
+}
+
+// relax makes a decision one for people to review when its state with the suite
+// as it was is less favourable, or when the suite cannot decide it any more.
+func (d *Decision) relax(before policy.State, gone, released bool) {
+	if !gone && favour(before) >= favour(d.State) {
+		return
+	}
+	d.State, d.Reasons, d.Planning = policy.ManualReview, []string{ReasonSuiteRelaxed}, nil
+	d.Otherwise = before
+	if released {
+		d.Released, d.MissingEvidence = true, false
+	}
 }
 
 // favour orders the states from the least to the most favourable.

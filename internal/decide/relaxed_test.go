@@ -3,6 +3,7 @@ package decide
 import (
 	"testing"
 
+	"github.com/oloproof/oloproof-go/internal/compare"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/measure"
 	"github.com/oloproof/oloproof-go/internal/policy"
@@ -80,6 +81,48 @@ func TestDeletingFailingCasesOpensNoGate(t *testing.T) {
 			}
 			if got := r.Decisions[1].State; got != x.floor {
 				t.Errorf("floor is %s, want %s", got, x.floor)
+			}
+		})
+	}
+}
+
+func TestComparisonOfARelaxedSuite(t *testing.T) {
+	compared := func(wins, losses, observed int) *compare.Comparison {
+		return &compare.Comparison{ID: "sha256:c", Shared: observed, BaselineCases: observed, Differences: []compare.Difference{verdictDifference(0.95, wins, losses, observed, 0)},
+			Candidate: compare.RunRef{Completeness: evidence.Complete}, Baseline: compare.RunRef{Completeness: evidence.Complete}}
+	}
+	unlike := compared(0, 0, 100)
+	metric := unlike.Differences[0].Spec.ID
+	unlike.Differences, unlike.NotComparable = nil, []compare.NotComparable{{Metric: metric, Reason: compare.ReasonEvaluatorChanged}}
+	rule := notWorse(0.1)
+	rule.Metric = metric
+	for _, x := range []struct {
+		name           string
+		now, before    *compare.Comparison
+		gone, released bool
+		state          policy.State
+		reason         string
+		otherwise      policy.State
+		action         Action
+	}{
+		{"as good as before", compared(0, 0, 200), compared(0, 0, 210), false, false, policy.Pass, ReasonLowerAboveMargin, "", Allow},
+		{"worse with the cases of before", compared(0, 0, 200), compared(0, 80, 280), false, false, policy.ManualReview, ReasonSuiteRelaxed, policy.Fail, Block},
+		{"worse by the evaluator of before", unlike, compared(0, 80, 200), false, false, policy.ManualReview, ReasonSuiteRelaxed, policy.Fail, Block},
+		{"as good by the evaluator of before", unlike, compared(0, 0, 200), false, false, policy.InsufficientEvidence, ReasonEvaluatorChanged, "", Allow},
+		{"the metric is gone", unlike, compared(0, 0, 200), true, false, policy.ManualReview, ReasonSuiteRelaxed, policy.Pass, Allow},
+		{"the metric is gone and was worse", unlike, compared(0, 80, 200), true, false, policy.ManualReview, ReasonSuiteRelaxed, policy.Fail, Block},
+		{"released", compared(0, 0, 200), compared(0, 80, 280), false, true, policy.Pass, ReasonLowerAboveMargin, "", Allow},
+		{"released, the metric is gone", unlike, compared(0, 80, 200), true, true, policy.ManualReview, ReasonSuiteRelaxed, policy.Fail, Warn},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			p := &policy.Policy{ConfidenceLevel: 0.95, BlockOn: []policy.State{policy.Fail}, MinPairedShare: 0.9, Rules: []policy.Rule{rule}}
+			r := CompareRelaxed(p, x.now, x.before, Kept{Gone: func(string) bool { return x.gone }, Released: x.released})
+			d := r.Decisions[0]
+			if d.State != x.state || d.Reasons[0] != x.reason || d.Otherwise != x.otherwise || r.Gate.Action != x.action {
+				t.Errorf("%s %v, otherwise %q, gate %s; want %s %s, otherwise %q, gate %s", d.State, d.Reasons, d.Otherwise, r.Gate.Action, x.state, x.reason, x.otherwise, x.action)
+			}
+			if d.Comparison != x.now.ID {
+				t.Errorf("the decision names comparison %s", d.Comparison)
 			}
 		})
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/runner"
 	"github.com/oloproof/oloproof-go/internal/store"
 	"github.com/oloproof/oloproof-go/internal/suite"
+	"github.com/oloproof/oloproof-go/internal/system/child"
 	httpsystem "github.com/oloproof/oloproof-go/internal/system/http"
 	"github.com/oloproof/oloproof-go/internal/system/service"
 )
@@ -378,8 +379,8 @@ func (x *activeRun) startService(ctx context.Context) (context.Context, func(), 
 	if start == nil {
 		return ctx, func() {}, nil
 	}
-	if service.Lacks != "" {
-		fmt.Fprintf(x.env.Stderr, "note: %s\n", service.Lacks)
+	if child.Lacks != "" {
+		fmt.Fprintf(x.env.Stderr, "note: %s\n", child.Lacks)
 	}
 	s, err := service.Start(ctx, service.Config{
 		Command: start.Command, Ready: start.Ready, Timeout: start.Timeout, Dir: x.project.suite.Dir,

@@ -9,12 +9,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/oloproof/oloproof-go/internal/redact"
+	"github.com/oloproof/oloproof-go/internal/system/child"
 )
 
 const (
@@ -43,7 +43,7 @@ type Config struct {
 type Service struct {
 	cfg    Config
 	cmd    *exec.Cmd
-	output *tail
+	output *child.Tail
 
 	stop    sync.Once
 	leaving chan struct{} // closed when Stop begins
@@ -88,7 +88,7 @@ func launch(cfg Config) (*Service, error) {
 	s := &Service{
 		cfg:     cfg,
 		cmd:     exec.Command(cfg.Command[0], cfg.Command[1:]...),
-		output:  &tail{},
+		output:  &child.Tail{},
 		leaving: make(chan struct{}),
 		ended:   make(chan struct{}),
 		died:    make(chan struct{}),
@@ -100,10 +100,11 @@ func launch(cfg Config) (*Service, error) {
 	}
 	s.cmd.Dir, s.cmd.Env = cfg.Dir, append([]string{}, cfg.Env...) // nil would be our own environment
 	s.cmd.Stdout, s.cmd.Stderr = write, write
-	prepare(s.cmd)
-	launched := make(chan error)
-	go s.own(launched)
-	err = <-launched
+	s.cmd.SysProcAttr = child.Attributes()
+	err = child.Launch(s.cmd.Start, s.cmd.Wait, func(exit error) {
+		s.exit = exit
+		close(s.ended)
+	})
 	write.Close() // the service holds its own
 	if err != nil {
 		read.Close()
@@ -111,21 +112,6 @@ func launch(cfg Config) (*Service, error) {
 	}
 	go s.supervise(read)
 	return s, nil
-}
-
-// own starts the first process and waits for its end, all on one thread: Linux
-// ends the process when the thread that started it does, not when oloproof as a
-// whole does (see PR_SET_PDEATHSIG in prctl(2)), so the thread has to stay.
-func (s *Service) own(launched chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := s.cmd.Start()
-	launched <- err
-	if err != nil {
-		return
-	}
-	s.exit = s.cmd.Wait()
-	close(s.ended)
 }
 
 // supervise collects the output, and sees to the end of everything in the
@@ -142,10 +128,10 @@ func (s *Service) supervise(output *os.File) {
 	case <-s.ended:
 	case <-s.leaving:
 		asked = true
-		terminate(s.cmd)
+		child.Terminate(s.cmd.Process)
 		s.awaitEnd(drained)
 	}
-	kill(s.cmd)
+	child.Kill(s.cmd.Process)
 	<-s.ended
 	within(drain, drained)
 	output.Close()
@@ -250,7 +236,7 @@ func because(err error) string {
 func (s *Service) failure(format string, args ...any) error {
 	var b strings.Builder
 	b.WriteString(s.cfg.Redact.String(fmt.Sprintf(format, args...)))
-	lines := s.output.last(s.cfg.Redact)
+	lines := s.output.Last(s.cfg.Redact)
 	if len(lines) == 0 {
 		b.WriteString("; it has printed nothing")
 		return errors.New(b.String())

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/oloproof/oloproof-go/internal/redact"
+	"github.com/oloproof/oloproof-go/internal/system/child"
 	"github.com/oloproof/oloproof-go/internal/system/service"
 )
 
@@ -313,8 +314,8 @@ func TestStartIsInterrupted(t *testing.T) {
 }
 
 func TestTheWholeGroupEnds(t *testing.T) {
-	if service.Lacks != "" && runtime.GOOS == "windows" {
-		t.Skip(service.Lacks)
+	if child.Lacks != "" && runtime.GOOS == "windows" {
+		t.Skip(child.Lacks)
 	}
 	tests := []struct {
 		name, role string
@@ -349,7 +350,7 @@ func TestTheWholeGroupEnds(t *testing.T) {
 
 func TestEndsWhenOloproofIsKilled(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip(service.Lacks)
+		t.Skip(child.Lacks)
 	}
 	address := freeAddress(t)
 	launcher := exec.Command(os.Args[0])

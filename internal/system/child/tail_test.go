@@ -1,4 +1,4 @@
-package service
+package child
 
 import (
 	"fmt"
@@ -9,24 +9,24 @@ import (
 )
 
 func TestTailKeepsTheEnd(t *testing.T) {
-	var out tail
+	var out Tail
 	for i := range 50_000 {
 		fmt.Fprintf(&out, "line %d of a long output\n", i)
 	}
 	if len(out.buf) > 3*keptOutput {
 		t.Errorf("%d bytes are kept", len(out.buf))
 	}
-	lines := out.last(nil)
+	lines := out.Last(nil)
 	if len(lines) != shownLines || lines[shownLines-1] != "line 49999 of a long output" {
 		t.Errorf("last lines %q", lines)
 	}
 }
 
 func TestTailShowsNoHalfOfASecret(t *testing.T) {
-	var out tail
+	var out Tail
 	secret := strings.Repeat("s3cr3t", 20)
 	fmt.Fprint(&out, strings.Repeat(secret, 2000)+"\nlast "+secret+"\n")
-	lines := out.last(redact.New([]string{secret}))
+	lines := out.Last(redact.New([]string{secret}))
 	if len(lines) != 1 || lines[0] != "last [redacted]" {
 		t.Errorf("last lines %q, want the whole line only", lines)
 	}
@@ -41,8 +41,8 @@ func TestPrintable(t *testing.T) {
 		strings.Repeat("ä", 400):        strings.Repeat("ä", shownWidth) + "…",
 		"\xff":                          "\ufffd",
 	} {
-		if got := printable(in); got != want {
-			t.Errorf("printable(%q) = %q, want %q", in, got, want)
+		if got := Printable(in); got != want {
+			t.Errorf("Printable(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

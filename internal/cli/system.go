@@ -30,8 +30,10 @@ func (x *activeRun) openSystem(ctx context.Context, concurrency int) (*system, e
 	switch kind := x.project.suite.System.Kind(); kind {
 	case "http":
 		return x.openHTTP(concurrency)
-	case "command", "callable":
+	case "command":
 		return x.openProgram(ctx, concurrency)
+	case "callable":
+		return x.openCallable(ctx, concurrency)
 	case "rag":
 		return x.openStaged(ctx, concurrency)
 	default:

@@ -46,6 +46,7 @@ type Execution struct {
 	StartedAt time.Time       // start of the first attempt
 	LatencyMS float64         // of the last attempt, in milliseconds, pauses not counted
 	FromCache bool
+	Log       string // what a program wrote for the case on standard error, line by line; "" is nothing
 	Usage     *Usage // nil when the system does not say what the answer took
 	// Stages says of each stage of a staged system whether it was called.
 	Stages StageUse

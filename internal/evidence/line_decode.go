@@ -463,6 +463,8 @@ func (e *Execution) decode(v Value) error {
 			e.Usage, _, err = decodeUsage(v, i)
 		case "stages":
 			e.Stages = decodeStageUse(member)
+		case "log":
+			e.Log, _ = Text(member)
 		case "started_at":
 			if word, ok := Text(member); ok {
 				e.StartedAt, err = time.Parse(time.RFC3339Nano, word)

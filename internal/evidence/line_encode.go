@@ -184,6 +184,10 @@ func appendExecution(dst []byte, e *Execution) []byte {
 	}
 	dst = append(dst, `,"latency_ms":`...)
 	dst = appendFloat(dst, e.LatencyMS)
+	if e.Log != "" {
+		dst = append(dst, `,"log":`...)
+		dst = appendString(dst, e.Log)
+	}
 	if len(e.Output) > 0 {
 		dst = append(dst, `,"output":`...)
 		dst = appendRaw(dst, e.Output)

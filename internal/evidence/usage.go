@@ -84,6 +84,16 @@ func appendUsage(dst []byte, u *Usage) []byte {
 	return append(dst, '}')
 }
 
+// DecodeUsage reads what a system says that an answer took: an object with
+// input_tokens, output_tokens and cost_usd. Null says nothing.
+func DecodeUsage(v Value) (*Usage, error) {
+	u, _, err := decodeUsage(v, 0)
+	if err == nil {
+		err = u.Check()
+	}
+	return u, err
+}
+
 // decodeUsage reads the object at i. A null and a key that it does not know
 // say nothing; the result is nil when nothing is said.
 func decodeUsage(b []byte, i int) (*Usage, int, error) {

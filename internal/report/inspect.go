@@ -199,12 +199,26 @@ func (p *printer) execution(e *evidence.Execution) {
 		if x.URL != "" {
 			p.raw("  at " + Clean(x.URL))
 		}
-		if x.Snippet != "" {
+		switch {
+		case x.Snippet != "" && x.URL != "":
 			p.raw("  body: " + Clean(x.Snippet))
+		case x.Snippet != "":
+			p.lines(x.Snippet)
 		}
+	}
+	if e.Log != "" {
+		p.raw("log:")
+		p.lines(e.Log)
 	}
 	p.value("output", e.Output)
 	p.artifacts(&e.Artifacts)
+}
+
+// lines prints what a program wrote, as it stood there.
+func (p *printer) lines(text string) {
+	for line := range strings.Lines(text) {
+		p.raw("  | " + Clean(strings.TrimRight(line, "\n")))
+	}
 }
 
 // tries prints how a call went, and its attempts when there were several.

@@ -5,7 +5,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/redact"
 )
 
-// Redact takes secrets out of an execution (output, artifacts and error) and out
+// Redact takes secrets out of an execution (output, artifacts, log and error) and out
 // of what was judged of it. Run does it for the records of its sink; who shows
 // or keeps executions without Run needs it too. The case is the user's own.
 func Redact(r *redact.Redactor, e *evidence.Execution, judgments []evidence.Judgment) {
@@ -15,7 +15,7 @@ func Redact(r *redact.Redactor, e *evidence.Execution, judgments []evidence.Judg
 	for i := range judgments {
 		judgments[i].Detail = r.String(judgments[i].Detail)
 	}
-	e.Output = r.JSON(e.Output)
+	e.Output, e.Log = r.JSON(e.Output), r.String(e.Log)
 	if e.Error != nil {
 		e.Error.Message, e.Error.URL, e.Error.Snippet = r.String(e.Error.Message), r.String(e.Error.URL), r.String(e.Error.Snippet)
 	}

@@ -1,0 +1,277 @@
+// Package process runs a program that is under test, or a part of one, and
+// speaks with it over its standard streams: one JSON object a line. The protocol
+// is described in docs/systems.md.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/redact"
+	"github.com/oloproof/oloproof-go/internal/system/child"
+)
+
+// The methods that a program may offer.
+const (
+	MethodRun         = "run"
+	MethodRetrieve    = "retrieve"
+	MethodGenerate    = "generate"
+	MethodCountTokens = "count_tokens"
+	MethodRerank      = "rerank"
+)
+
+const (
+	// maxLine is the longest line that is read, in bytes.
+	maxLine = 32 << 20
+	// deadAfter is how often a program may end, without an answer in between,
+	// until it is called dead.
+	deadAfter = 8
+	// defaultGrace is how long a program may take to end by itself.
+	defaultGrace = 2 * time.Second
+	// drain bounds the wait for the last output once the processes are gone: one
+	// that left the group on purpose may still hold it.
+	drain = time.Second
+)
+
+// Config says what to run.
+type Config struct {
+	Command   []string      // program and arguments
+	Dir       string        // where it runs; "" is the current directory
+	Env       []string      // its whole environment, NAME=VALUE; the last one of a name counts
+	Processes int           // how many of it run, at least 1
+	Timeout   time.Duration // for the hello, and for each answer
+	Grace     time.Duration // between the end of its input and its end by force; 0 is 2 s
+	Needs     []string      // methods that it has to offer
+	Redact    *redact.Redactor
+	Now       func() time.Time
+}
+
+// Client speaks with a program. It is safe for concurrent use.
+type Client struct {
+	cfg     Config
+	hello   Hello
+	workers []*worker
+
+	deaths atomic.Int32 // since the last answer
+	late   atomic.Bool  // an answer named code that the hello did not
+
+	mu     sync.Mutex
+	dead   error // why no call is made any more
+	closed bool
+}
+
+// Start starts the program and reads its hello. It does not end with ctx, which
+// only bounds the start: call Close. The further processes are started when
+// they are needed.
+func Start(ctx context.Context, cfg Config) (*Client, error) {
+	if len(cfg.Command) == 0 {
+		return nil, errors.New("the command of the program is empty")
+	}
+	if cfg.Grace == 0 {
+		cfg.Grace = defaultGrace
+	}
+	c := &Client{cfg: cfg}
+	for range max(1, cfg.Processes) {
+		c.workers = append(c.workers, &worker{client: c, starting: make(chan struct{}, 1)})
+	}
+	p, err := c.workers[0].current(ctx)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	c.hello = p.said
+	return c, nil
+}
+
+// Hello is what the program said when it started.
+func (c *Client) Hello() Hello { return c.hello }
+
+// Late reports whether an answer said that code was loaded which the hello does
+// not name, so that the program's identity is not known any more.
+func (c *Client) Late() bool { return c.late.Load() }
+
+// Reply is an answer.
+type Reply struct {
+	Result    evidence.Value
+	Artifacts evidence.Artifacts
+	Usage     *evidence.Usage
+	LatencyMS float64
+	Stderr    string             // what the program wrote on standard error meanwhile
+	Retried   []evidence.Attempt // calls before this one that gave no answer
+}
+
+// Fault is why there is no answer to a call. Anything else that [Client.Call]
+// returns stops the run.
+type Fault struct {
+	Kind      evidence.ErrorKind // program_failed or timeout
+	Message   string             // one line, without secrets
+	Detail    string             // last words or frames, line by line, without secrets
+	LatencyMS float64
+	Retried   []evidence.Attempt // calls before this one
+	others    int                // cases that were in flight besides; the fault may be one of theirs
+}
+
+// Error implements error.
+func (f *Fault) Error() string { return f.Message }
+
+// Execution returns the fault as what happened for a case.
+func (f *Fault) Execution(started time.Time) evidence.Execution {
+	e := evidence.Execution{
+		Status: evidence.StatusError, StartedAt: started, LatencyMS: f.LatencyMS,
+		Attempts: append(f.Retried, evidence.Attempt{Error: f.Kind, LatencyMS: f.LatencyMS}),
+		Error:    &evidence.ExecutionError{Kind: f.Kind, Message: f.Message, Snippet: f.Detail},
+	}
+	if f.Kind == evidence.ErrTimeout {
+		e.Status = evidence.StatusTimeout
+	}
+	return e
+}
+
+// Call asks the program and waits for the answer. The error is a [*Fault], which
+// is part of what is observed; or one that stops the run: an
+// [*evidence.ContractError], that the program refuses to go on, that it is dead,
+// or the context's error.
+//
+// A program that ends while several cases are in flight takes them all with it.
+// Each of them is asked again, alone, so that the one to blame is found.
+func (c *Client) Call(ctx context.Context, caseID, method string, params evidence.Value) (Reply, error) {
+	w := c.pick()
+	defer w.load.Add(-1)
+	w.alone.RLock()
+	reply, err := c.once(ctx, w, caseID, method, params)
+	w.alone.RUnlock()
+	var fault *Fault
+	if !errors.As(err, &fault) || fault.others == 0 {
+		return reply, err
+	}
+	first := evidence.Attempt{Error: fault.Kind, LatencyMS: fault.LatencyMS}
+	w.alone.Lock()
+	defer w.alone.Unlock()
+	reply, err = c.once(ctx, w, caseID, method, params)
+	if errors.As(err, &fault) {
+		fault.Retried = append(fault.Retried, first)
+	}
+	reply.Retried = append(reply.Retried, first)
+	return reply, err
+}
+
+// pick returns the process with the fewest calls in flight.
+func (c *Client) pick() *worker {
+	best, least := c.workers[0], int32(math.MaxInt32)
+	for _, w := range c.workers {
+		if n := w.load.Load(); n < least {
+			best, least = w, n
+		}
+	}
+	best.load.Add(1)
+	return best
+}
+
+// once makes one call of a process.
+func (c *Client) once(ctx context.Context, w *worker, caseID, method string, params evidence.Value) (Reply, error) {
+	call := &call{caseID: caseID, done: make(chan outcome, 1)}
+	p, err := w.begin(ctx, call)
+	if err != nil {
+		return Reply{}, err
+	}
+	start := c.cfg.Now()
+	elapsed := func() float64 { return float64(c.cfg.Now().Sub(start)) / float64(time.Millisecond) }
+	deadline := time.NewTimer(c.cfg.Timeout)
+	defer deadline.Stop()
+	var out outcome
+	select {
+	case p.requests <- request(call.id, method, caseID, params):
+		select {
+		case out = <-call.done:
+		case <-deadline.C:
+			out.fault = p.timeOut(call)
+		case <-ctx.Done():
+			p.giveUp(call)
+			return Reply{}, ctx.Err()
+		}
+	case out = <-call.done:
+	case <-deadline.C:
+		out.fault = p.timeOut(call)
+	case <-ctx.Done():
+		p.giveUp(call)
+		return Reply{}, ctx.Err()
+	}
+	if out.fault != nil {
+		out.fault.LatencyMS = elapsed()
+		return Reply{}, out.fault
+	}
+	latency := elapsed()
+	if !p.ownLog {
+		out.answer.log = p.log.Since(call.mark, c.cfg.Redact)
+		if call.shared > 0 && len(out.answer.log) > 0 {
+			out.answer.log = append([]string{fmt.Sprintf("(written while %s in flight besides)", casesWere(call.shared))}, out.answer.log...)
+		}
+	}
+	return c.read(caseID, out.answer, latency)
+}
+
+func casesWere(n int) string {
+	if n == 1 {
+		return "1 other case was"
+	}
+	return fmt.Sprintf("%d other cases were", n)
+}
+
+// die makes err the answer to every further call.
+func (c *Client) die(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead == nil {
+		c.dead = err
+	}
+	return c.dead
+}
+
+// gone returns why no call can be made any more; nil while one can.
+func (c *Client) gone() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return errors.New("the program was ended")
+	}
+	return c.dead
+}
+
+// ended counts that the program ended without having been asked to.
+func (c *Client) ended(why *Fault) {
+	if c.deaths.Add(1) >= deadAfter {
+		text := fmt.Sprintf("the program ended %d times without an answer in between, so the rest was not tried; the last time: %s", deadAfter, why.Message)
+		_ = c.die(errors.New(text + quoted(why.Detail)))
+	}
+}
+
+// quoted indents the lines of a detail below a message.
+func quoted(detail string) string {
+	if detail == "" {
+		return ""
+	}
+	text := ""
+	for _, line := range child.Lines(detail, nil) {
+		text += "\n  | " + line
+	}
+	return text
+}
+
+// Close ends the program and all that it started, and returns when nothing is
+// left of it.
+func (c *Client) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	var all sync.WaitGroup
+	for _, w := range c.workers {
+		all.Go(w.close)
+	}
+	all.Wait()
+}

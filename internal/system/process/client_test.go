@@ -1,0 +1,395 @@
+package process_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/redact"
+	"github.com/oloproof/oloproof-go/internal/system/process"
+)
+
+// TestMain makes the test binary a program under test when it is asked to be one.
+func TestMain(m *testing.M) {
+	if role := os.Getenv("PROGRAM_ROLE"); role != "" {
+		play(role)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+type asked struct {
+	ID     int             `json:"id"`
+	Method string          `json:"method"`
+	Case   string          `json:"case"`
+	Params json.RawMessage `json:"params"`
+}
+
+const hello = `{"hello":{"protocol":1,"methods":["run","count_tokens"],"name":"stub","version":"7","records":["citations/v1"],"settings":{"depth":6}}}`
+
+// play is a program that does as the input of a case says.
+func play(role string) {
+	switch role {
+	case "silent":
+		select {}
+	case "dies":
+		fmt.Fprintln(os.Stderr, "no key s3cr3t-t0ken found")
+		os.Exit(4)
+	case "chatty":
+		fmt.Println("Loading the model…")
+	case "future":
+		fmt.Println(`{"hello":{"protocol":2,"methods":["run"]}}`)
+	case "poor":
+		fmt.Println(`{"hello":{"protocol":1,"methods":["retrieve"]}}`)
+	case "refuses":
+		fmt.Println(`{"hello":{"protocol":1,"methods":[],"error":{"message":"no index","detail":"line one\nline two"}}}`)
+	case "dies again":
+		mark := os.Getenv("PROGRAM_MARK")
+		if _, err := os.Stat(mark); err == nil {
+			os.Exit(5)
+		}
+		_ = os.WriteFile(mark, nil, 0o600)
+	}
+	if role != "chatty" && role != "future" && role != "poor" && role != "refuses" {
+		fmt.Println(hello)
+	}
+	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
+	var held []int
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			if role == "stubborn" {
+				select {}
+			}
+			return
+		}
+		var r asked
+		if err := json.Unmarshal(line, &r); err != nil {
+			panic(err)
+		}
+		var p struct {
+			Input any `json:"input"`
+		}
+		_ = json.Unmarshal(r.Params, &p)
+		do, _ := p.Input.(string)
+		switch do {
+		case "echo", "":
+			fmt.Printf("{\"id\":%d,\"result\":%s}\n", r.ID, r.Params)
+		case "record":
+			fmt.Printf("{\"id\":%d,\"result\":1,\"artifacts\":{\"citations/v1\":{\"ids\":[\"a\"]}},\"usage\":{\"input_tokens\":3}}\n", r.ID)
+		case "twice":
+			fmt.Printf("{\"id\":%d,\"result\":1,\"artifacts\":{\"citations/v1\":{\"ids\":[\"a\"]},\"citations/v1\":{\"ids\":[]}}}\n", r.ID)
+		case "malformed":
+			fmt.Printf("{\"id\":%d,\"result\":1,\"artifacts\":{\"citations/v1\":{\"ids\":[3]}}}\n", r.ID)
+		case "error":
+			fmt.Printf("{\"id\":%d,\"error\":{\"message\":\"no s3cr3t-t0ken\",\"detail\":\"app.py:3\\nkey s3cr3t-t0ken\"}}\n", r.ID)
+		case "fatal":
+			fmt.Printf("{\"id\":%d,\"error\":{\"message\":\"retrieve() returned 7\",\"fatal\":true}}\n", r.ID)
+		case "crash":
+			fmt.Fprintln(os.Stderr, "out of memory")
+			os.Exit(3)
+		case "kill":
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		case "hang":
+			fmt.Fprintln(os.Stderr, "still thinking")
+		case "hang with a child":
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), "PROGRAM_ROLE=silent")
+			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+			_ = cmd.Start()
+		case "garbage":
+			fmt.Println("Answer: s3cr3t-t0ken")
+		case "empty line":
+			fmt.Println()
+		case "nan":
+			fmt.Printf("{\"id\":%d,\"result\":{\"score\":NaN}}\n", r.ID)
+		case "latin":
+			fmt.Printf("{\"id\":%d,\"result\":\"\xe9\"}\n", r.ID)
+		case "nothing":
+			fmt.Printf("{\"id\":%d}\n", r.ID)
+		case "other":
+			fmt.Printf("{\"id\":%d,\"result\":1}\n", r.ID+1000)
+		case "double":
+			fmt.Printf("{\"id\":%d,\"result\":1}\n{\"id\":%d,\"result\":2}\n", r.ID, r.ID)
+		case "endless line":
+			chunk := strings.Repeat("x", 1<<20)
+			for {
+				if _, err := fmt.Print(chunk); err != nil {
+					os.Exit(0)
+				}
+			}
+		case "endless lines":
+			for {
+				if _, err := fmt.Fprintln(os.Stderr, strings.Repeat("noise ", 200)); err != nil {
+					os.Exit(0)
+				}
+			}
+		case "close":
+			os.Stdout.Close()
+			select {}
+		case "log":
+			fmt.Fprintln(os.Stderr, "thinking about", r.Case)
+			fmt.Printf("{\"id\":%d,\"result\":1}\n", r.ID)
+		case "hold": // answers in the opposite order once there are three
+			if held = append(held, r.ID); len(held) == 3 {
+				for i := len(held) - 1; i >= 0; i-- {
+					fmt.Printf("{\"id\":%d,\"result\":%d}\n", held[i], held[i])
+				}
+				held = nil
+			}
+		case "crash with others", "innocent": // the third of three ends it; later it is alone
+			mark := os.Getenv("PROGRAM_MARK")
+			_, err := os.Stat(mark)
+			if held = append(held, r.ID); err != nil && len(held) == 3 {
+				_ = os.WriteFile(mark, nil, 0o600)
+				os.Exit(9)
+			}
+			if err == nil && do == "innocent" {
+				fmt.Printf("{\"id\":%d,\"result\":\"fine\"}\n", r.ID)
+			} else if err == nil {
+				os.Exit(9)
+			}
+		}
+	}
+}
+
+func config(role string, env ...string) process.Config {
+	return process.Config{
+		Command: []string{os.Args[0]}, Env: append([]string{"PROGRAM_ROLE=" + role}, env...),
+		Processes: 1, Timeout: 20 * time.Second, Grace: time.Second, Needs: []string{process.MethodRun},
+		Redact: redact.New([]string{"s3cr3t-t0ken"}), Now: time.Now,
+	}
+}
+
+func start(t *testing.T, cfg process.Config) *process.Client {
+	t.Helper()
+	c, err := process.Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func ask(c *process.Client, caseID, input string) (process.Reply, error) {
+	return c.Call(context.Background(), caseID, process.MethodRun, evidence.Value(`{"input":"`+input+`"}`))
+}
+
+func wantFault(t *testing.T, err error, kind evidence.ErrorKind, message, detail string) {
+	t.Helper()
+	var f *process.Fault
+	if !errors.As(err, &f) {
+		t.Fatalf("%v is no fault", err)
+	}
+	if f.Kind != kind || !strings.Contains(f.Message, message) || f.Detail != detail {
+		t.Errorf("fault %s %q %q, want %s %q %q", f.Kind, f.Message, f.Detail, kind, message, detail)
+	}
+}
+
+func TestHelloAndAnswers(t *testing.T) {
+	c := start(t, config("serve"))
+	h := c.Hello()
+	if h.Name != "stub" || h.Version != "7" || !h.Offers("count_tokens") || h.Offers("rerank") || len(h.Records) != 1 || string(h.Settings) != `{"depth":6}` || h.Code != nil {
+		t.Errorf("hello %+v", h)
+	}
+	reply, err := c.Call(t.Context(), "a", process.MethodRun, evidence.Value("{\n \"input\": \"echo\"\n}"))
+	if err != nil || string(reply.Result) != `{"input":"echo"}` {
+		t.Errorf("reply %s, %v", reply.Result, err)
+	}
+	reply, err = ask(c, "b", "record")
+	if err != nil || len(reply.Artifacts.Citations) != 1 || reply.Artifacts.Citations[0].IDs[0] != "a" || *reply.Usage.InputTokens != 3 {
+		t.Errorf("reply %+v, %v", reply, err)
+	}
+}
+
+func TestFaultsOfACase(t *testing.T) {
+	c := start(t, config("serve"))
+	for _, tt := range []struct{ input, message, detail string }{
+		{"error", "error: no [redacted]", "app.py:3\nkey [redacted]"},
+		{"crash", "the program ended before it answered (exit status 3)", "out of memory"},
+		{"kill", "the program ended before it answered (signal: killed)", ""},
+		{"garbage", "a line on standard output that is no answer: Answer: [redacted]", ""},
+		{"empty line", "a line on standard output that is no answer: (an empty line)", ""},
+		{"nan", `an answer that cannot be read, `, ""},
+		{"latin", `an answer that cannot be read, `, ""},
+		{"nothing", "it has neither result nor error", ""},
+		{"other", "an answer to the request ", ""},
+		{"close", "the program closed its standard output, so it was ended", ""},
+		{"endless line", "a line of more than 33554432 bytes on standard output", ""},
+	} {
+		t.Run(tt.input, func(t *testing.T) {
+			_, err := ask(c, "x", tt.input)
+			wantFault(t, err, evidence.ErrProgram, tt.message, tt.detail)
+			if reply, err := ask(c, "y", "echo"); err != nil || len(reply.Retried) != 0 {
+				t.Errorf("the next case: %+v, %v", reply, err)
+			}
+		})
+	}
+}
+
+func TestContractErrors(t *testing.T) {
+	c := start(t, config("serve"))
+	for input, want := range map[string]string{
+		"twice":     `case "x": malformed citations/v1 artifact: recorded twice for one case: record it once`,
+		"malformed": `case "x": malformed citations/v1 artifact: ids[0]: want a string, found 3; found {"ids":[3]}`,
+		"fatal":     `case "x": retrieve() returned 7`,
+	} {
+		var f *process.Fault
+		if _, err := ask(c, "x", input); err == nil || errors.As(err, &f) || err.Error() != want {
+			t.Errorf("%s: %v, want %s", input, err, want)
+		}
+	}
+}
+
+func TestHangEndsWithTheWholeGroup(t *testing.T) {
+	cfg := config("serve")
+	c := start(t, cfg)
+	c.Close()
+	cfg.Timeout = 300 * time.Millisecond
+	c = start(t, cfg)
+	_, err := ask(c, "x", "hang")
+	wantFault(t, err, evidence.ErrTimeout, "no answer within 300ms", "still thinking")
+	_, err = ask(c, "x", "hang with a child")
+	wantFault(t, err, evidence.ErrTimeout, "no answer within 300ms", "")
+	if _, err := ask(c, "y", "echo"); err != nil {
+		t.Errorf("the next case: %v", err)
+	}
+}
+
+func TestAnswersInAnyOrder(t *testing.T) {
+	c := start(t, config("serve"))
+	var all sync.WaitGroup
+	for i := range 3 {
+		all.Go(func() {
+			if _, err := ask(c, fmt.Sprint(i), "hold"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A program that ends with three cases in flight takes them with it; each is
+// asked again alone, so that those it can answer are answered.
+func TestOneCaseToBlame(t *testing.T) {
+	c := start(t, config("serve", "PROGRAM_MARK="+t.TempDir()+"/mark"))
+	var all sync.WaitGroup
+	for _, input := range []string{"innocent", "innocent", "crash with others"} {
+		all.Go(func() {
+			reply, err := ask(c, input, input)
+			if input == "innocent" {
+				if err != nil || string(reply.Result) != `"fine"` || len(reply.Retried) != 1 {
+					t.Errorf("innocent: %+v, %v", reply, err)
+				}
+				return
+			}
+			wantFault(t, err, evidence.ErrProgram, "exit status 9", "")
+		})
+	}
+	all.Wait()
+}
+
+func TestStandardErrorBelongsToItsCase(t *testing.T) {
+	c := start(t, config("serve"))
+	for range 50 { // two pipes are read: which of them first is not said
+		reply, err := ask(c, "seats", "log")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reply.Stderr == "thinking about seats" {
+			return
+		}
+	}
+	t.Error("standard error was never with its case")
+}
+
+func TestDoesNotStart(t *testing.T) {
+	for role, want := range map[string]string{
+		"dies":    "the program did not start: the program ended before it answered (exit status 4)\n  | no key [redacted] found",
+		"chatty":  "the program did not start: the first line on standard output is no hello such as {\"hello\": {\"protocol\": 1, \"methods\": [\"run\"]}}: ",
+		"future":  "the program speaks version 2 of the protocol, and this oloproof version 1: update the one that is older",
+		"poor":    "the program does not offer the method run that this suite needs; its hello lists: retrieve",
+		"refuses": "no index\n  | line one\n  | line two",
+	} {
+		if _, err := process.Start(t.Context(), config(role)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v\nwant %s", role, err, want)
+		}
+	}
+	cfg := config("silent")
+	cfg.Timeout = 100 * time.Millisecond
+	if _, err := process.Start(t.Context(), cfg); err == nil || !strings.HasPrefix(err.Error(), "the program did not say hello within 100ms") {
+		t.Errorf("silent: %v", err)
+	}
+	cfg = config("serve")
+	cfg.Command = []string{"no-such-program-anywhere"}
+	if _, err := process.Start(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "could not be started") {
+		t.Errorf("no such program: %v", err)
+	}
+}
+
+func TestDeadProgramEndsTheRun(t *testing.T) {
+	c := start(t, config("serve"))
+	faults := 0
+	for range 20 {
+		_, err := ask(c, "x", "crash")
+		var f *process.Fault
+		if errors.As(err, &f) {
+			faults++
+			continue
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), "the program ended 8 times without an answer in between, so the rest was not tried; the last time: the program ended before it answered (exit status 3)") {
+			t.Errorf("error %v", err)
+		}
+		break
+	}
+	if faults != 8 {
+		t.Errorf("%d cases were errored, want 8", faults)
+	}
+}
+
+func TestDiesWhenStartedAgain(t *testing.T) {
+	c := start(t, config("dies again", "PROGRAM_MARK="+t.TempDir()+"/mark"))
+	_, err := ask(c, "x", "crash")
+	wantFault(t, err, evidence.ErrProgram, "exit status 3", "out of memory")
+	var f *process.Fault
+	if _, err := ask(c, "y", "echo"); err == nil || errors.As(err, &f) || !strings.Contains(err.Error(), "did not start: the program ended before it answered (exit status 5)") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	for _, role := range []string{"serve", "stubborn"} {
+		c := start(t, config(role))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		if _, err := c.Call(ctx, "x", process.MethodRun, evidence.Value(`{"input":"hang"}`)); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, want %v", err, context.Canceled)
+		}
+		c.Close()
+		if _, err := ask(c, "x", "echo"); err == nil {
+			t.Error("a closed client answers")
+		}
+	}
+}
+
+func TestFloodOnStandardErrorIsBounded(t *testing.T) {
+	cfg := config("serve")
+	cfg.Timeout = 500 * time.Millisecond
+	c := start(t, cfg)
+	_, err := ask(c, "x", "endless lines")
+	var f *process.Fault
+	if !errors.As(err, &f) || f.Kind != evidence.ErrTimeout || len(f.Detail) > 64<<10 || !strings.HasPrefix(f.Detail, "noise") {
+		t.Errorf("error %v", err)
+	}
+}

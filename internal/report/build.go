@@ -68,6 +68,7 @@ func Build(in Input) *Document {
 		Comparisons: make([]Comparison, 0, len(in.Comparisons)),
 		Relaxations: nonNil(slices.Clone(in.Relaxations)),
 		Cache:       m.Cache,
+		Stages:      m.Stages,
 		Problems:    nonNil(slices.Clone(in.Problems)),
 		Notes:       nonNil(slices.Clone(in.Notes)),
 	}

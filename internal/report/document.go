@@ -29,8 +29,11 @@ type Document struct {
 	// laxer than the one it is held against.
 	Relaxations []Relaxation         `json:"relaxations"`
 	Cache       evidence.CacheCounts `json:"cache"`
-	Problems    []CaseProblem        `json:"problems"` // errored and unfinished cases by kind
-	Notes       []string             `json:"notes"`
+	// Stages says which answers of a staged system's stages were reused; absent for
+	// another system.
+	Stages   *evidence.StageCounts `json:"stages,omitzero"`
+	Problems []CaseProblem         `json:"problems"` // errored and unfinished cases by kind
+	Notes    []string              `json:"notes"`
 }
 
 // Run identifies the run that the document is about.

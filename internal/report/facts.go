@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/oloproof/oloproof-go/internal/compare"
+	"github.com/oloproof/oloproof-go/internal/evidence"
 )
 
 // fact is a line of where a document comes from. The name is our own word, the
@@ -32,6 +33,7 @@ func (d *Document) facts() []fact {
 	add("Cases", fmt.Sprintf("%d answered, %d errored, %d not run, of %d", r.Counts.OK, r.Counts.Error, r.Counts.NotRun, r.Counts.Cases))
 	add("Cache", fmt.Sprintf("execution %d hit/%d miss; judgment %d hit/%d miss",
 		d.Cache.ExecutionHits, d.Cache.ExecutionMisses, d.Cache.JudgmentHits, d.Cache.JudgmentMisses))
+	add("Stages", stagesWords(d.Stages))
 	for _, p := range d.Policies {
 		add("Policy", digested(p.Path+" ("+p.Role+")", p.Digest))
 	}
@@ -67,4 +69,13 @@ func refWords(r compare.RunRef) string {
 		s += " commit " + r.Commit
 	}
 	return s
+}
+
+// stagesWords says which answers of stages were reused; "" when no stage was
+// needed, as for a run whose executions were all reused.
+func stagesWords(c *evidence.StageCounts) string {
+	if c.Empty() {
+		return ""
+	}
+	return fmt.Sprintf("retrieve %d hit/%d miss; generate %d hit/%d miss", c.RetrieveHits, c.RetrieveMisses, c.GenerateHits, c.GenerateMisses)
 }

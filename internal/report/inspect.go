@@ -237,6 +237,11 @@ func executionWords(e *evidence.Execution) string {
 	if e.FromCache {
 		words = append(words, "reused from the cache: the system was not called")
 	}
+	for _, stage := range []struct{ name, how string }{{"retrieval", e.Stages.Retrieve}, {"generation", e.Stages.Generate}} {
+		if stage.how == evidence.StageHit {
+			words = append(words, stage.name+" reused from the cache")
+		}
+	}
 	if e.Status != evidence.StatusNotRun {
 		words = append(words, milliseconds(e.LatencyMS))
 	}

@@ -456,6 +456,9 @@ func (t *text) cache() {
 	t.blank()
 	t.line(0, fmt.Sprintf("Cache: execution %d hit/%d miss; judgment %d hit/%d miss",
 		c.ExecutionHits, c.ExecutionMisses, c.JudgmentHits, c.JudgmentMisses), plain)
+	if words := stagesWords(t.doc.Stages); words != "" {
+		t.line(0, "Stages: "+words, plain)
+	}
 }
 
 func (t *text) tail() {

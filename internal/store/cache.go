@@ -157,7 +157,7 @@ func (c *Cache) Get(system evidence.Digest, one *evidence.Case) (e evidence.Exec
 		return e, false, fmt.Errorf("the cache %s is damaged (%w): delete it; runs do not depend on it", c.path, err)
 	}
 	e = stored.Execution
-	e.FromCache, e.Attempts = true, nil
+	e.FromCache, e.Attempts, e.Stages = true, nil, evidence.StageUse{}
 	return e, true, nil
 }
 

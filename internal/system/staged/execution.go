@@ -1,6 +1,7 @@
 package staged
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,11 @@ type execution struct {
 	started  time.Time
 	recorded evidence.Artifacts
 	output   evidence.Value
+	usage    *evidence.Usage // of all stages
 	retried  []evidence.Attempt
 	timings  timings
+	uses     evidence.StageUse
+	fresh    bool // no answer of the cache will do
 }
 
 // timings says how long each stage took in milliseconds; nil is a stage that
@@ -36,15 +40,27 @@ func (x *execution) since(start time.Time) *float64 {
 	return &ms
 }
 
-// retrieve calls the retrieval and records what it found.
+// retrieve has the retrieval answer, or the cache, and records what was found.
 func (x *execution) retrieve() error {
+	key, err := x.retrieveKey()
+	if err != nil {
+		return err
+	}
+	if known, ok, err := x.find(key); ok || err != nil {
+		if ok && err == nil {
+			x.uses.Retrieve, x.timings.retrieval = evidence.StageHit, &known.LatencyMS
+			x.recorded.Retrieval, x.usage = known.Artifacts.Retrieval, known.Usage
+		}
+		return err
+	}
+	x.uses.Retrieve = evidence.StageMiss
 	start := x.cfg.Now()
 	r, err := x.cfg.Stages.Retrieve(x.ctx, x.c, x.cfg.Depth)
 	x.timings.retrieval = x.since(start)
 	if err != nil {
 		return err
 	}
-	x.retried = append(x.retried, r.Retried...)
+	x.called(r.Call)
 	if n := len(r.Candidates); n > x.cfg.Depth {
 		return &evidence.ContractError{
 			CaseID: x.c.ID, Artifact: evidence.RetrievalKind,
@@ -59,7 +75,15 @@ func (x *execution) retrieve() error {
 		r.Depth = x.cfg.Depth
 	}
 	x.recorded.Retrieval = []evidence.Retrieval{r.Retrieval}
-	return nil
+	return x.keep(key, evidence.Execution{
+		Artifacts: evidence.Artifacts{Retrieval: x.recorded.Retrieval}, LatencyMS: *x.timings.retrieval, Usage: r.Usage,
+	})
+}
+
+// called notes what is known of the call of a stage.
+func (x *execution) called(c Call) {
+	x.retried = append(x.retried, c.Retried...)
+	x.usage = together(x.usage, c.Usage)
 }
 
 // answer assembles the context of what was retrieved and generates.
@@ -74,17 +98,34 @@ func (x *execution) answer() error {
 	return x.generate(passages, 0)
 }
 
-// generate calls the generation and records what it cited.
-func (x *execution) generate(passages []evidence.Passage, _ int) error {
+// generate has the generation answer, or the cache, and records what was cited.
+func (x *execution) generate(passages []evidence.Passage, sample int) error {
+	key, err := x.generateKey(passages, sample)
+	if err != nil {
+		return err
+	}
+	known, ok, err := x.find(key)
+	if err != nil {
+		return err
+	}
+	if ok {
+		x.uses.Generate, x.timings.generation = evidence.StageHit, &known.LatencyMS
+		x.output, x.usage = known.Output, together(x.usage, known.Usage)
+		return x.cite()
+	}
+	x.uses.Generate = evidence.StageMiss
 	start := x.cfg.Now()
 	g, err := x.cfg.Stages.Generate(x.ctx, x.c, passages)
 	x.timings.generation = x.since(start)
 	if err != nil {
 		return err
 	}
-	x.retried = append(x.retried, g.Retried...)
+	x.called(g.Call)
 	x.output = g.Output
-	return x.cite()
+	if err := x.cite(); err != nil {
+		return err
+	}
+	return x.keep(key, evidence.Execution{Output: g.Output, LatencyMS: *x.timings.generation, Usage: g.Usage})
 }
 
 // cite records the cited ids of the output. An output without them records
@@ -109,7 +150,9 @@ func (x *execution) cite() error {
 
 // end makes the execution. An error that stops the run is returned.
 func (x *execution) end(err error) (evidence.Execution, error) {
-	e := evidence.Execution{Status: evidence.StatusOK, StartedAt: x.started, Artifacts: x.recorded, LatencyMS: x.timings.sum()}
+	e := evidence.Execution{
+		Status: evidence.StatusOK, StartedAt: x.started, Artifacts: x.recorded, LatencyMS: x.timings.sum(), Usage: x.usage, Stages: x.uses,
+	}
 	last := evidence.Attempt{LatencyMS: e.LatencyMS}
 	var failure *Failure
 	switch {
@@ -131,9 +174,31 @@ func (x *execution) end(err error) (evidence.Execution, error) {
 			x.retried = append(x.retried, failure.Attempts[:n-1]...)
 		}
 	}
-	e.Attempts = append(x.retried, last)
+	if err != nil || x.uses.Retrieve == evidence.StageMiss || x.uses.Generate == evidence.StageMiss {
+		e.Attempts = append(x.retried, last)
+	}
 	e.Artifacts.Other = map[string][]evidence.Value{TimingsKind: {x.timings.artifact()}}
 	return e, nil
+}
+
+// together returns what two stages took: the sum of what both say, and what one
+// of them says alone.
+func together(a, b *evidence.Usage) *evidence.Usage {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return &evidence.Usage{
+		InputTokens: sum(a.InputTokens, b.InputTokens), OutputTokens: sum(a.OutputTokens, b.OutputTokens), CostUSD: sum(a.CostUSD, b.CostUSD),
+		FirstTokenMS: cmp.Or(b.FirstTokenMS, a.FirstTokenMS), // of the stage that answers
+	}
+}
+
+func sum[T int64 | float64](a, b *T) *T {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	both := *a + *b
+	return &both
 }
 
 func (t timings) sum() float64 {

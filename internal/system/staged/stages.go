@@ -25,16 +25,22 @@ type Stages interface {
 	CountTokens(ctx context.Context, c *evidence.Case, p evidence.Passage) (int, error)
 }
 
+// Call is what is known of a call of a stage besides its answer.
+type Call struct {
+	Retried []evidence.Attempt // the calls that failed before the one that answered
+	Usage   *evidence.Usage    // nil when the stage does not say what it took
+}
+
 // Retrieved is the answer of a retrieval.
 type Retrieved struct {
 	evidence.Retrieval
-	Retried []evidence.Attempt // the calls that failed before the one that answered
+	Call
 }
 
 // Generated is the answer of a generation.
 type Generated struct {
-	Output  evidence.Value
-	Retried []evidence.Attempt // the calls that failed before the one that answered
+	Output evidence.Value
+	Call
 }
 
 // Failure says why a stage did not answer.

@@ -8,9 +8,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/redact"
 )
 
 // The sources of a context: the retrieval itself, or what took its place.
@@ -32,6 +35,17 @@ type Config struct {
 	TokenBudget   *int             // tokens that the context may have; nil is no limit
 	CitationsPath string           // dotted path of the cited ids in the output
 	Now           func() time.Time // the clock
+
+	// Count counts the tokens of a passage's text in place of the stages; nil
+	// leaves it to them.
+	Count func(text string) int
+
+	// Cache keeps what the stages answer; nil keeps nothing. Retrieval and
+	// Generation identify what answers: its code, settings and index.
+	Cache                 Cache
+	Retrieval, Generation evidence.Digest
+	// Redact tells which answers hold a secret, to keep none of them.
+	Redact *redact.Redactor
 }
 
 // System is a staged system under test. It is safe for concurrent use.
@@ -69,9 +83,10 @@ type Replay struct {
 	Retrieval evidence.Retrieval // as it was recorded
 	Context   evidence.Context   // what takes the place of the assembled one
 	Passages  []evidence.Passage // what generation gets: the items of Context
-	// Sample tells repeated executions of one generation apart. 0 is that of an
-	// ordinary run.
+	// Sample tells repeated executions of one generation apart in the cache. 0 is
+	// that of an ordinary run.
 	Sample int
+	Fresh  bool // call the generation, whatever the cache holds, and keep nothing
 }
 
 // Replay calls the generation only: no retriever, and no count of tokens.
@@ -79,6 +94,7 @@ func (s *System) Replay(ctx context.Context, c *evidence.Case, r Replay) (eviden
 	x := s.begin(ctx, c)
 	x.recorded.Retrieval = []evidence.Retrieval{r.Retrieval}
 	x.recorded.Context = []evidence.Context{r.Context}
+	x.fresh = r.Fresh
 	return x.end(x.generate(r.Passages, r.Sample))
 }
 
@@ -89,7 +105,7 @@ func (s *System) Assemble(ctx context.Context, c *evidence.Case, candidates []ev
 	var tokens []int
 	if s.cfg.TokenBudget != nil {
 		for _, p := range candidates[:min(topK, len(candidates))] {
-			n, err := s.cfg.Stages.CountTokens(ctx, c, p)
+			n, err := s.count(ctx, c, p)
 			if err != nil {
 				return evidence.Context{}, nil, err
 			}
@@ -102,3 +118,21 @@ func (s *System) Assemble(ctx context.Context, c *evidence.Case, candidates []ev
 	assembled, passages := Assemble(candidates, topK, s.cfg.TokenBudget, tokens)
 	return assembled, passages, nil
 }
+
+// count returns the size of a passage in tokens.
+func (s *System) count(ctx context.Context, c *evidence.Case, p evidence.Passage) (int, error) {
+	if s.cfg.Count == nil {
+		return s.cfg.Stages.CountTokens(ctx, c, p)
+	}
+	if p.Text == nil {
+		return 0, nil
+	}
+	return s.cfg.Count(*p.Text), nil
+}
+
+// Words counts the words of a text, which white space separates.
+func Words(text string) int { return len(strings.Fields(text)) }
+
+// Quarters counts a token for every four characters of a text, and one for what
+// is left of them.
+func Quarters(text string) int { return (utf8.RuneCountInString(text) + 3) / 4 }

@@ -100,6 +100,18 @@ func (f *File) problem(at Position, format string, args ...any) {
 	})
 }
 
+// hide drops the line of a secret, so that no problem shows it.
+func (f *File) hide(at Position) {
+	if at.Line >= 1 && at.Line <= len(f.src.lines) {
+		f.src.lines[at.Line-1] = ""
+	}
+	for i := range f.problems {
+		if f.problems[i].Line == at.Line {
+			f.problems[i].Source = ""
+		}
+	}
+}
+
 // printable replaces what a terminal could take for a command.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -80,6 +80,7 @@ type StringType struct {
 	shown   string // pattern of the schema only
 	empty   bool
 	longest int // in characters; 0 is no bound
+	secret  bool
 	check   []func(string) string
 	at      func(Position)
 	def     *string
@@ -126,6 +127,9 @@ func (t *StringType) SchemaPattern(pattern string) *StringType { t.shown = patte
 // At is given the place of the text.
 func (t *StringType) At(set func(Position)) *StringType { t.at = set; return t }
 
+// Secret keeps the value out of messages, with the line that it stands in.
+func (t *StringType) Secret() *StringType { t.secret = true; return t }
+
 // Check adds a function that returns what is wrong with a text, or "". KEY at
 // its beginning becomes the path of the key.
 func (t *StringType) Check(check func(string) string) *StringType {
@@ -158,6 +162,13 @@ func (t *StringType) schema() Schema {
 }
 
 func (t *StringType) read(f *File, v value) {
+	if n := f.resolve(v.node); t.secret {
+		if n.Kind != yaml.ScalarNode || n.Tag != "!!str" {
+			f.hide(f.at(v.node))
+			f.problem(f.at(v.node), "%s must be %s", v.name(), t.phrase)
+			return
+		}
+	}
 	s, ok := f.text(v, t.phrase)
 	if t.at != nil {
 		t.at(f.at(v.node))
@@ -175,6 +186,9 @@ func (t *StringType) read(f *File, v value) {
 			if fault := check(s); fault != "" {
 				if rest, ok := strings.CutPrefix(fault, "KEY "); ok {
 					fault = v.name() + " " + rest
+				}
+				if t.secret {
+					f.hide(f.at(v.node))
 				}
 				f.problem(f.at(v.node), "%s", fault)
 				return

@@ -69,6 +69,7 @@ func (h *HTTP) meaning() meaning {
 		"headers": headerMeaning(h.Headers, strings.ToLower), "artifacts": artifactMeaning(h.Artifacts),
 	}
 	maps.Copy(m, h.mappedMeaning())
+	maps.Copy(m, h.accessMeaning())
 	return m
 }
 

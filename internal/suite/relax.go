@@ -74,6 +74,9 @@ func (c *comparison) http() {
 		c.change(old.KeyPos, new.KeyPos, "output_path", cmp.Or(old.OutputPath, relax.None), cmp.Or(new.OutputPath, relax.None), "another part of the response is judged")
 	}
 	c.mapped(old, new)
+	if from, to := old.streamText(), new.streamText(); from != to {
+		c.change(old.KeyPos, new.KeyPos, "stream", from, to, "the answer is put together in another way")
+	}
 	for _, before := range old.Artifacts {
 		i := slices.IndexFunc(new.Artifacts, func(a ArtifactPath) bool { return a.Kind == before.Kind })
 		if i < 0 {
@@ -123,6 +126,19 @@ func canonical(v any) string {
 		return err.Error()
 	}
 	return string(text)
+}
+
+// streamText is how a stream is put together, as it is shown.
+func (h *HTTP) streamText() string {
+	v, ok := h.accessMeaning()["stream"]
+	if !ok {
+		return relax.None
+	}
+	text, err := evidence.Canonical(v)
+	if err != nil {
+		return h.Stream.Assemble
+	}
+	return shown(text)
 }
 
 // evaluators compares each evaluator with its new version.

@@ -35,6 +35,8 @@ type Resolved struct {
 	Headers [][2]string      // name and value
 	Start   *ResolvedStart   // nil when no service is launched
 	Command *ResolvedCommand // nil unless the system is a program
+	Auth    *Auth            // nil unless the endpoint has system.http.auth
+	TLS     *TLS             // nil unless it has system.http.tls
 	Secrets []string         // values from the environment and the URL's credentials, to be kept out of what is shown
 }
 
@@ -69,6 +71,9 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 	if at, what := s.System.program(); what != "" && !opt.AllowExec {
 		return nil, s.Problem(at, "%s runs a program, which OLOPROOF_ALLOW_EXEC=0 forbids here: allow it, or serve the system over HTTP (system.http)", what)
 	}
+	if a := h.Auth; a != nil && a.Command != nil && !opt.AllowExec {
+		return nil, s.Problem(a.Pos, "system.http.auth.command runs a program, which OLOPROOF_ALLOW_EXEC forbids here: allow it, or get the token in an earlier step and write bearer: ${TOKEN}")
+	}
 	x := &expander{suite: s, lookup: lookup, opt: opt, launch: start != nil, bin: start != nil || s.System.HTTP == nil}
 	r := &Resolved{URL: opt.URL}
 	if s.System.HTTP == nil && s.System.Kind() != "" {
@@ -81,6 +86,12 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 	for _, header := range h.Headers {
 		value := x.expand("system.http.headers."+header.Name, header.Value, header.Pos, valueFault(headerValue))
 		r.Headers = append(r.Headers, [2]string{header.Name, value})
+	}
+	if h.Auth != nil {
+		r.Auth = x.auth(h.Auth)
+	}
+	if h.TLS != nil {
+		r.TLS = x.tls(h.TLS)
 	}
 	if start != nil {
 		r.Start = x.start(start)

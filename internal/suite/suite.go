@@ -98,6 +98,11 @@ type HTTP struct {
 	MaxBody    int64               // bytes; 32 MiB by default
 	KeyPos     map[string]Position // of each key's value that is written
 
+	Stream *Stream // nil: the answer comes in one piece
+	Auth   *Auth   // nil: none but what headers hold
+	TLS    *TLS    // nil: as the machine has it
+	Limits Limits
+
 	Calls  mapping.Calls       // request, setup, requests and poll
 	Spec   mapping.Spec        // what answers mean, but for Artifacts without a mapping
 	Places map[string]Position // of the keys below, by their whole path

@@ -67,7 +67,8 @@ func TestParseFillsInDefaults(t *testing.T) {
 	want := Suite{
 		Path: "oloproof.yaml", Dir: ".", Project: "p", Dataset: "d.jsonl",
 		System: System{Name: "s", Version: "v", HTTP: &HTTP{
-			URL: "http://x/", Method: "POST", Timeout: 30 * time.Second, MaxBody: 32 << 20,
+			Limits: Limits{Burst: 1, Retries: 3},
+			URL:    "http://x/", Method: "POST", Timeout: 30 * time.Second, MaxBody: 32 << 20,
 		}, Timeout: ProgramTimeout},
 		Concurrency:     Concurrency{System: 8, Judge: 4},
 		Evaluators:      []Evaluator{{Type: "contains", Criterion: "ok"}},

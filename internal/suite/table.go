@@ -146,8 +146,7 @@ func (h *HTTP) table(d *draft) *y.MapType {
 			Doc: "Deadline of one attempt in seconds, from the connection to the last byte."},
 		{Key: "max_body_bytes", Type: y.Int(func(n int) { h.MaxBody = int64(n) }).Min(1).Default(32 << 20),
 			Doc: "Largest response body that is read, in bytes; a larger one is an errored case."},
-		y.Refused("auth", notYet+`: send a header such as headers: {Authorization: "Bearer ${TOKEN}"}`),
-	}, h.mappingTable())).Keys(func(at map[string]Position) { d.httpKeys, h.KeyPos = at, at })
+	}, h.mappingTable(), h.accessTable())).Keys(func(at map[string]Position) { d.httpKeys, h.KeyPos = at, at })
 }
 
 func headerTable(name string, at Position, h *Header) y.Type {

@@ -70,6 +70,8 @@ var may = map[string][]string{
 	"internal/netguard": {},
 	"internal/relax":    {},
 	"internal/stats":    {},
+	"internal/probe":    {"internal/evidence"},
+	"presets":           {},
 	"internal/evidence": {"internal/problem"},
 	"internal/measure":  {"internal/evidence", "internal/stats"},
 	"internal/compare":  {"internal/evidence", "internal/measure", "internal/stats"},

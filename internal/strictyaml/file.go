@@ -41,6 +41,8 @@ type File struct {
 	Lines []string // source lines without their ends
 
 	src       source
+	bases     map[string]source     // texts that stand under mappings, by name
+	foreign   map[*yaml.Node]string // nodes of those, with their name
 	problems  problem.List
 	unkept    int // problems found beyond maxFound
 	emptyHint string
@@ -94,9 +96,13 @@ func (f *File) problem(at Position, format string, args ...any) {
 		f.unkept++
 		return
 	}
+	path, src := f.Path, f.src
+	if at.In != "" {
+		path, src = at.In, f.bases[at.In]
+	}
 	f.problems.Add(problem.Problem{
-		File: f.Path, Line: at.Line, Column: at.Column,
-		Message: printable(fmt.Sprintf(format, args...)), Source: printable(cut(f.src.line(at.Line), maxSource)),
+		File: path, Line: at.Line, Column: at.Column,
+		Message: printable(fmt.Sprintf(format, args...)), Source: printable(cut(src.line(at.Line), maxSource)),
 	})
 }
 
@@ -125,7 +131,22 @@ func printable(s string) string {
 func (f *File) whole(format string, args ...any) { f.problem(Position{}, format, args...) }
 
 // at returns the place of a node.
-func (f *File) at(n *yaml.Node) Position { return f.src.place(n.Line, n.Column) }
+func (f *File) at(n *yaml.Node) Position {
+	if name, ok := f.foreign[n]; ok {
+		at := f.bases[name].place(n.Line, n.Column)
+		at.In = name
+		return at
+	}
+	return f.src.place(n.Line, n.Column)
+}
+
+// Source returns the line of a place.
+func (f *File) Source(at Position) string {
+	if at.In != "" {
+		return f.bases[at.In].line(at.Line)
+	}
+	return f.src.line(at.Line)
+}
 
 // resolve follows an alias to the node it stands for.
 func (f *File) resolve(n *yaml.Node) *yaml.Node {

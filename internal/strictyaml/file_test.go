@@ -115,9 +115,9 @@ inner: {a: z}
 	want := sample{
 		Name: "2024-05-01", Mode: "slow", K: 7, Share: &half, Wait: 1500 * time.Millisecond,
 		Free: jsontext.Value(`{"a":[1,1.50,99999999999999999999,"yes",null,true],"b":31}`),
-		Tags: []string{"x", "y"}, Headers: []entry{{"b", "", Position{11, 14}}, {"a", "é", Position{11, 21}}},
+		Tags: []string{"x", "y"}, Headers: []entry{{"b", "", Position{Line: 11, Column: 14}}, {"a", "é", Position{Line: 11, Column: 21}}},
 		Parts: []part{{Kind: "line", X: 9}, {Kind: "point", X: 1, Y: 4}},
-		Inner: inner{"z", "b"}, InnerAt: Position{15, 8},
+		Inner: inner{"z", "b"}, InnerAt: Position{Line: 15, Column: 8},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -49,7 +49,8 @@ func unreadable(path string, err error) error {
 
 // Position is a place in a file.
 type Position struct {
-	Line, Column int // 1-based; the column counts characters
+	Line, Column int    // 1-based; the column counts characters
+	In           string // name of the base that it lies in; "" is the file itself
 }
 
 // source is the text of a file with its lines.
@@ -71,8 +72,8 @@ func newSource(data []byte) (src source, at Position, fault string) {
 		return source{}, Position{}, "the file is " + name + ": save it as UTF-8"
 	}
 	text := bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	src = source{text: text, starts: []Position{{1, 1}}}
-	here, begin := Position{1, 1}, 0
+	src = source{text: text, starts: []Position{{Line: 1, Column: 1}}}
+	here, begin := Position{Line: 1, Column: 1}, 0
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		if f := unreadableRune(r, size); f != "" && fault == "" {
@@ -85,7 +86,7 @@ func newSource(data []byte) (src source, at Position, fault string) {
 				size = 2
 			}
 			begin = i + size
-			here = Position{here.Line + 1, 1}
+			here = Position{Line: here.Line + 1, Column: 1}
 			src.starts = append(src.starts, here)
 		case r == '\u0085', r == '\u2028', r == '\u2029':
 			here.Column++
@@ -131,10 +132,10 @@ func unreadableRune(r rune, size int) string {
 // place turns a line and column as YAML counts them into those of an editor.
 func (s source) place(line, column int) Position {
 	if line < 1 || line > len(s.starts) {
-		return Position{max(line, 1), max(column, 1)}
+		return Position{Line: max(line, 1), Column: max(column, 1)}
 	}
 	start := s.starts[line-1]
-	return Position{start.Line, start.Column + max(column, 1) - 1}
+	return Position{Line: start.Line, Column: start.Column + max(column, 1) - 1}
 }
 
 // line returns the text of a 1-based line, "" when there is none.

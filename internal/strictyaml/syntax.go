@@ -51,7 +51,7 @@ func (f *File) secondDocument(second *yaml.Node) Position {
 	at := f.at(second)
 	for n := at.Line; n > 1; n-- {
 		if strings.HasPrefix(f.src.line(n), "---") {
-			return Position{n, 1}
+			return Position{Line: n, Column: 1}
 		}
 	}
 	return at
@@ -69,9 +69,9 @@ func (f *File) syntax(err error) {
 	line := f.brokenLine(text)
 	source := f.src.line(line)
 	indent := len(source) - len(strings.TrimLeft(source, " \t"))
-	at := Position{line, utf8.RuneCountInString(source[:indent]) + 1}
+	at := Position{Line: line, Column: utf8.RuneCountInString(source[:indent]) + 1}
 	if tab := strings.IndexByte(source[:indent], '\t'); tab >= 0 {
-		f.problem(Position{line, tab + 1}, "a tab indents this line: YAML allows only spaces there")
+		f.problem(Position{Line: line, Column: tab + 1}, "a tab indents this line: YAML allows only spaces there")
 		return
 	}
 	f.problem(at, "not valid YAML: %s", explain(text, source))
@@ -211,10 +211,10 @@ func (f *File) find(word string) Position {
 			}
 			end := from + at + len(word)
 			if end == len(line) || strings.ContainsRune(" ,]}:\t", rune(line[end])) {
-				return Position{i + 1, utf8.RuneCountInString(line[:from+at]) + 1}
+				return Position{Line: i + 1, Column: utf8.RuneCountInString(line[:from+at]) + 1}
 			}
 			from = end
 		}
 	}
-	return Position{1, 1}
+	return Position{Line: 1, Column: 1}
 }

@@ -40,10 +40,10 @@ type comparison struct {
 // one has it; why says what follows.
 func (c *comparison) change(old, new map[string]Position, key, from, to, why string) {
 	if at, ok := new[key]; ok {
-		c.Add(at.Line, "%s: %s", relax.Change(key, from, to), why)
+		c.Add(lineOf(c.new, at), "%s: %s", relax.Change(key, from, to), why)
 		return
 	}
-	c.Gone(old[key].Line, "%s: %s", relax.Change(key, from, to), why)
+	c.Gone(lineOf(c.old, old[key]), "%s: %s", relax.Change(key, from, to), why)
 }
 
 // keys compares the suite's own keys.
@@ -84,10 +84,10 @@ func (c *comparison) http() {
 		}
 		after := new.Artifacts[i]
 		if before.Path != after.Path {
-			c.Add(after.Pos.Line, "artifact %s: %s: another part of the response is judged", after.Kind, relax.Change("path", before.Path, after.Path))
+			c.Add(lineOf(c.new, after.Pos), "artifact %s: %s: another part of the response is judged", after.Kind, relax.Change("path", before.Path, after.Path))
 		}
 		if after.Optional && !before.Optional {
-			c.Add(after.Pos.Line, "artifact %s: optional: a response without it is a missing observation and no longer ends the run", after.Kind)
+			c.Add(lineOf(c.new, after.Pos), "artifact %s: optional: a response without it is a missing observation and no longer ends the run", after.Kind)
 		}
 	}
 }
@@ -255,4 +255,13 @@ func (c *comparison) quantiles() {
 			c.Add(new.Pos.Line, "metric %s: %s", new.ID, relax.Change("quantile", number(old.Quantile), number(new.Quantile)))
 		}
 	}
+}
+
+// lineOf returns the line of a place in a suite's file: of what a preset says,
+// that of the preset's name.
+func lineOf(s *Suite, at Position) int {
+	if at.In != "" && s.System.HTTP != nil {
+		at = s.System.HTTP.KeyPos["preset"]
+	}
+	return at.Line
 }

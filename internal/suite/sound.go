@@ -10,6 +10,8 @@ import (
 // keepSound drops the evaluators and metrics that a problem lies in: what is
 // found of the others is true whatever becomes of those.
 func (s *Suite) keepSound(found problem.List) {
+	// What is wrong in a preset lies in none of them.
+	found = slices.DeleteFunc(slices.Clone(found), func(p problem.Problem) bool { return p.File != s.Path })
 	var places []Position // of evaluators, of metrics, then of the other keys' values
 	for _, e := range s.Evaluators {
 		places = append(places, e.Pos)

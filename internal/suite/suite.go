@@ -90,6 +90,7 @@ func (s *System) URL() string {
 type HTTP struct {
 	URL        string // with ${NAME} as written
 	URLPos     Position
+	Preset     string // name of the preset that stands under these keys, or ""
 	Method     string // GET, POST or PUT
 	Headers    []Header
 	Timeout    time.Duration // total deadline per attempt; 30 s by default
@@ -210,6 +211,10 @@ func (s *Suite) Problem(at Position, format string, args ...any) error {
 
 func (s *Suite) problem(at Position, format string, args ...any) problem.Problem {
 	p := problem.Problem{File: s.Path, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...)}
+	if at.In != "" {
+		p.File, p.Source = at.In, presetLine(at)
+		return p
+	}
 	if at.Line >= 1 && at.Line <= len(s.Lines) {
 		p.Source = s.Lines[at.Line-1]
 	}

@@ -105,7 +105,7 @@ func (s *System) table(d *draft) y.Type {
 			Doc: "Version of the deployed system. Part of its identity: change it with every deployment."},
 		{Key: "config", Type: y.JSON(y.Into(&s.Config)).Object(), Null: true,
 			Doc: "Free settings that belong to the system's identity, such as a model name."},
-		{Key: "http", Type: http.table(d).At(func(Position) { s.HTTP = http }),
+		{Key: "http", Type: overPreset(http.table(d).At(func(Position) { s.HTTP = http })),
 			Doc: "A system that answers over HTTP. The input of a case is sent as the JSON body."},
 		{Key: "command", Type: command.table().At(func(at Position) { s.Command, command.Pos = command, at }),
 			Doc: "A system that is a program in any language: it stays up and answers JSON lines on its standard streams."},
@@ -134,6 +134,8 @@ func (h *HTTP) table(d *draft) *y.MapType {
 	return y.Mapping(slices.Concat(y.Table{
 		{Key: "url", Type: y.String(y.Into(&h.URL)).Want("an http or https URL").Check(staticURL).At(y.Into(&h.URLPos)), Required: true,
 			Doc: "URL that is called for every case, http or https. ${NAME} is read from the environment; with system.start, ${PORT} is a free port. --url overrides it."},
+		{Key: "preset", Type: y.String(y.Into(&h.Preset)).Want("the name of a preset"), Null: true,
+			Doc: "A well-known service whose requests and answers are known: every other key is laid over those of the preset. probe --list-presets lists them."},
 		{Key: "method", Type: y.Enum(y.Into(&h.Method), "POST", "GET", "PUT").Default("POST"),
 			Doc: "HTTP method."},
 		{Key: "headers", Type: y.Entries(y.Into(&h.Headers), tokenPattern, "a header name (letters, digits and hyphens)", headerTable),

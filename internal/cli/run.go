@@ -491,7 +491,7 @@ func (x *activeRun) keep(r *runner.Record) error {
 	if err := x.writer.Add(rec); err != nil {
 		return err
 	}
-	if x.cache != nil && !r.Execution.FromCache && r.Execution.Status == evidence.StatusOK {
+	if x.cache != nil && x.system.keepsAnswers() && !r.Execution.FromCache && r.Execution.Status == evidence.StatusOK {
 		if err := x.cache.Put(x.manifest.System.Digest, r.Case, &r.Execution); err != nil {
 			return err
 		}
@@ -597,6 +597,9 @@ func (x *activeRun) show(doc *report.Document) error {
 
 func (x *activeRun) notes() []string {
 	notes := slices.Concat(x.project.suite.Notes, x.project.data.Notes(), x.system.notes)
+	if !x.system.keepsAnswers() {
+		notes = append(notes, "code of the project was loaded while cases ran that no import statement names, so these answers are not reused later: import it at the start, or name its files in system.code_paths")
+	}
 	if n := x.tally.contradictions; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d cases recorded a context that contradicts their retrieval: inspect RUN --case ID shows both", n))
 	}

@@ -21,7 +21,11 @@ type system struct {
 	// cached says that answers are reused without being asked for, because code
 	// is all that they depend on.
 	cached bool
-	notes  []string
+	// late reports whether the bytes turned out to be more than code knows, so
+	// that no answer may be kept for later runs; nil is never.
+	late    func() bool
+	version string // that the system says of itself; "" when it does not
+	notes   []string
 }
 
 // openSystem makes the system of the suite ready for calls, concurrency of them
@@ -31,7 +35,7 @@ func (x *activeRun) openSystem(ctx context.Context, concurrency int) (*system, e
 	case "http":
 		return x.openHTTP(concurrency)
 	case "command":
-		return x.openProgram(ctx, concurrency)
+		return x.openProgram(ctx)
 	case "callable":
 		return x.openCallable(ctx, concurrency)
 	case "rag":
@@ -45,6 +49,9 @@ func (x *activeRun) openSystem(ctx context.Context, concurrency int) (*system, e
 // endpoint is, or the bytes of a program.
 func (x *activeRun) identify(s *system) error {
 	m := x.manifest
+	if m.System.Version == "" {
+		m.System.Version = s.version
+	}
 	domain, detail := "", ""
 	switch {
 	case s.code != "":
@@ -58,6 +65,9 @@ func (x *activeRun) identify(s *system) error {
 	m.System.Digest = digest
 	return err
 }
+
+// keepsAnswers reports whether what the system answers may be kept for later runs.
+func (s *system) keepsAnswers() bool { return s.late == nil || !s.late() }
 
 // reuses reports whether answers of earlier runs may be judged: when asked for,
 // and without being asked when the system is all that they depend on. An

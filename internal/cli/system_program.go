@@ -15,14 +15,29 @@ import (
 )
 
 // openProgram starts a program that answers whole cases.
-func (x *activeRun) openProgram(ctx context.Context, concurrency int) (*system, error) {
+func (x *activeRun) openProgram(ctx context.Context) (*system, error) {
 	p, err := x.startProgram(ctx, x.project.suite.System.Command, process.MethodRun)
 	if err != nil {
 		return nil, err
 	}
+	return x.answering(p)
+}
+
+// openCallable starts Python with a function that answers whole cases.
+func (x *activeRun) openCallable(ctx context.Context, concurrency int) (*system, error) {
+	c := x.project.suite.System.Callable
+	p, err := x.startPython(ctx, process.PythonCallable, c.Target, c.Pos, concurrency, process.MethodRun)
+	if err != nil {
+		return nil, err
+	}
+	return x.answering(p)
+}
+
+// answering makes a system of a program that answers whole cases.
+func (x *activeRun) answering(p *program) (*system, error) {
 	if records := p.Hello().Records; records != nil {
 		if err := x.project.suite.CheckRecords(records); err != nil {
-			p.Close()
+			p.close()
 			return nil, err
 		}
 	}
@@ -34,15 +49,16 @@ func (x *activeRun) openProgram(ctx context.Context, concurrency int) (*system, 
 // program is a program that runs, with what is known of its code.
 type program struct {
 	*process.Client
+	close  func()
 	called string
 	code   evidence.Digest // "" when its files are not known
 }
 
 // system is what every kind of system says that is a program.
 func (p *program) system() *system {
-	s := &system{close: p.Close, called: p.called, code: p.code, cached: p.code != ""}
+	s := &system{close: p.close, called: p.called, code: p.code, cached: p.code != "", late: p.Late, version: p.Hello().Version}
 	if p.code == "" {
-		s.notes = append(s.notes, "system.code_paths does not say which files the program is made of, so it was called for every case: name them, and unchanged answers are reused")
+		s.notes = append(s.notes, "system.code_paths does not say which files the program is made of, so it is called on every run: name them, and unchanged answers are reused")
 	}
 	return s
 }
@@ -50,19 +66,76 @@ func (p *program) system() *system {
 // startProgram starts the program of a suite, which has to offer methods.
 func (x *activeRun) startProgram(ctx context.Context, c *suite.Command, needs ...string) (*program, error) {
 	s := x.project.suite
-	code, err := x.code(x.resolved.Command.Run[0])
+	run, dir := x.resolved.Command.Run, filepath.Join(s.Dir, filepath.FromSlash(c.Dir))
+	files, err := codeFiles(s)
 	if err != nil {
 		return nil, err
 	}
-	client, err := process.Start(ctx, process.Config{
-		Command: x.resolved.Command.Run, Dir: filepath.Join(s.Dir, filepath.FromSlash(c.Dir)),
+	p := &program{called: "the program " + report.Clean(x.redact.String(strings.Join(run, " ")))}
+	if len(files) > 0 {
+		sum, err := process.Executable(run[0], dir)
+		if err != nil {
+			return nil, s.Problem(c.Pos, "the program could not be started: %v", err)
+		}
+		files["executable"] = sum
+		if p.code, err = evidence.ContentID(codeDomain, files); err != nil {
+			return nil, err
+		}
+	}
+	p.Client, err = process.Start(ctx, process.Config{
+		Command: run, Dir: dir,
 		Env:       append(x.env.Environ[:len(x.env.Environ):len(x.env.Environ)], x.resolved.Command.Env...),
 		Processes: c.Processes, Timeout: c.Timeout, Needs: needs, Redact: x.redact, Now: x.env.Now,
 	})
 	if err != nil {
 		return nil, x.startProblem(ctx, c.Pos, err)
 	}
-	return &program{Client: client, code: code, called: "the program " + report.Clean(x.redact.String(strings.Join(x.resolved.Command.Run, " ")))}, nil
+	p.close = p.Client.Close
+	return p, nil
+}
+
+// codeDomain is that of the content id of a program's files.
+const codeDomain = "code/v1"
+
+// startPython starts Python with what target names in the suite's directory. The
+// code is what it is made of: the files of the project that were imported, or are
+// named by an import statement, and those of code_paths.
+func (x *activeRun) startPython(ctx context.Context, kind, target string, at suite.Position, concurrency int, needs ...string) (*program, error) {
+	s := x.project.suite
+	files, err := codeFiles(s)
+	if err != nil {
+		return nil, err
+	}
+	named, _ := x.env.Lookup("OLOPROOF_PYTHON")
+	python, err := process.FindPython(named)
+	if err != nil {
+		return nil, s.Problem(at, "%v", err)
+	}
+	dir, err := filepath.Abs(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &program{called: fmt.Sprintf("%s with %s", report.Clean(target), report.Clean(python.Interpreter))}
+	p.Client, err = process.Start(ctx, process.Config{
+		Command: python.Command(kind, target, dir, concurrency, s.System.Version != ""), Dir: dir, Env: x.env.Environ,
+		Processes: 1, Timeout: s.System.Timeout, Needs: needs, Redact: x.redact, Now: x.env.Now,
+	})
+	if err != nil {
+		python.Close()
+		return nil, x.startProblem(ctx, at, err)
+	}
+	p.close = func() {
+		p.Client.Close()
+		python.Close()
+	}
+	for name, sum := range evidence.Members(p.Hello().Code) {
+		files["imported "+name], _ = evidence.Text(sum)
+	}
+	if p.code, err = evidence.ContentID(codeDomain, files); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
 }
 
 // startProblem places the reason why a program does not start.
@@ -71,27 +144,6 @@ func (x *activeRun) startProblem(ctx context.Context, at suite.Position, err err
 		return err
 	}
 	return x.project.suite.Problem(at, "%v", err)
-}
-
-// code identifies the files that code_paths names and the executable of a
-// command; "" without code_paths.
-func (x *activeRun) code(executable string) (evidence.Digest, error) {
-	s := x.project.suite
-	if len(s.System.CodePaths) == 0 {
-		return "", nil
-	}
-	files, err := codeFiles(s)
-	if err != nil {
-		return "", err
-	}
-	if executable != "" {
-		sum, err := process.Executable(executable, filepath.Join(s.Dir, filepath.FromSlash(s.System.Command.Dir)))
-		if err != nil {
-			return "", s.Problem(s.System.Command.Pos, "the program could not be read: %v", err)
-		}
-		files["executable"] = sum
-	}
-	return evidence.ContentID("code/v1", files)
 }
 
 // codeFiles returns the digest of each file that code_paths names.
@@ -110,9 +162,4 @@ func codeFiles(s *suite.Suite) (map[string]string, error) {
 		}
 	}
 	return files, problems.Err()
-}
-
-// openCallable starts Python with a function that answers whole cases.
-func (x *activeRun) openCallable(context.Context, int) (*system, error) {
-	return nil, problem.Errorf("Python functions are not supported yet")
 }

@@ -316,7 +316,7 @@ func TestStandardErrorBelongsToItsCase(t *testing.T) {
 
 func TestDoesNotStart(t *testing.T) {
 	for role, want := range map[string]string{
-		"dies":    "the program did not start: the program ended before it answered (exit status 4)\n  | no key [redacted] found",
+		"dies":    "the program did not start: it ended before it said hello (exit status 4)\n  | no key [redacted] found",
 		"chatty":  "the program did not start: the first line on standard output is no hello such as {\"hello\": {\"protocol\": 1, \"methods\": [\"run\"]}}: ",
 		"future":  "the program speaks version 2 of the protocol, and this oloproof version 1: update the one that is older",
 		"poor":    "the program does not offer the method run that this suite needs; its hello lists: retrieve",
@@ -363,7 +363,7 @@ func TestDiesWhenStartedAgain(t *testing.T) {
 	_, err := ask(c, "x", "crash")
 	wantFault(t, err, evidence.ErrProgram, "exit status 3", "out of memory")
 	var f *process.Fault
-	if _, err := ask(c, "y", "echo"); err == nil || errors.As(err, &f) || !strings.Contains(err.Error(), "did not start: the program ended before it answered (exit status 5)") {
+	if _, err := ask(c, "y", "echo"); err == nil || errors.As(err, &f) || !strings.Contains(err.Error(), "did not start: it ended before it said hello (exit status 5)") {
 		t.Errorf("error %v", err)
 	}
 }

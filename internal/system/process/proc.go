@@ -278,6 +278,9 @@ func (p *proc) release(silent bool) {
 			how = p.exit.Error()
 		}
 		text := fmt.Sprintf("the program ended before it answered (%s)", how)
+		if !p.greeted {
+			text = fmt.Sprintf("it ended before it said hello (%s)", how)
+		}
 		if silent {
 			text = "the program closed its standard output, so it was ended"
 		}

@@ -5,7 +5,7 @@ package schema
 
 import "embed"
 
-// FS holds suite.schema.json, policy.schema.json and document.schema.json.
+// FS holds the schemas of the suite, the policy, the document and the diagnosis.
 //
 //go:embed *.schema.json
 var FS embed.FS

@@ -127,14 +127,7 @@ func (x *activeRun) callOnce(ctx context.Context, index int, full bool) error {
 	if err != nil {
 		return explainContract(err)
 	}
-	if err := x.openPanel(nil); err != nil {
-		return err
-	}
-	defer x.panel.Close()
-	judgments, err := x.judge(ctx, c, &execution)
-	if err != nil {
-		return err
-	}
+	judgments := x.project.eval.Judge(c, &execution)
 	runner.Redact(x.redact, &execution, judgments)
 	again := "oloproof check" + x.given().flags(true, true)
 	hint := again + " --full"

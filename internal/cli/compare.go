@@ -133,6 +133,11 @@ func compareRuns(candidate, baseline *store.Run, p *policy.Policy, criteria []st
 // compareAt pairs two stored runs. Runs that cannot be compared are a
 // [problem.List].
 func compareAt(candidate, baseline *store.Run, opt compare.Options) (*compare.Comparison, error) {
+	for _, run := range []*store.Run{candidate, baseline} {
+		if err := decidesNothing(run); err != nil {
+			return nil, err
+		}
+	}
 	c, b, rejudged, err := sides(candidate, baseline, opt.Criteria)
 	if err != nil {
 		return nil, err

@@ -15,14 +15,14 @@ func newInspect(env *Env) *cobra.Command {
 	var failures, slices bool
 	var limit int
 	cmd := &cobra.Command{
-		Use:   "inspect RUN|COMPARISON",
-		Short: "look at a stored run: its result, its failures, one case; or at a comparison",
-		Long: "inspect prints what a stored run found, or a comparison that is named by its content\n" +
-			"id, sha256: and its beginning. It calls nothing and ends with 0 or 2.\n" + runHelp,
+		Use:   "inspect RUN|COMPARISON|DIAGNOSIS",
+		Short: "look at a stored run: its result, its failures, one case; or at a comparison or a diagnosis",
+		Long: "inspect prints what a stored run found, or a comparison or diagnosis that is named by its\n" +
+			"content id, sha256: and its beginning. It calls nothing and ends with 0 or 2.\n" + runHelp,
 		Example: `  oloproof inspect latest --failures
   oloproof inspect latest --case refund_review
   oloproof inspect sha256:2feb024c --slices`,
-		Args: args(1, 1, "the run or comparison"),
+		Args: args(1, 1, "the run, comparison or diagnosis"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if failures && caseID != "" {
 				return usageError{fmt.Errorf("--failures and --case exclude each other: --case shows one case in full")}
@@ -33,7 +33,13 @@ func newInspect(env *Env) *cobra.Command {
 			}
 			if strings.HasPrefix(args[0], "sha256:") {
 				if failures || caseID != "" {
-					return usageError{fmt.Errorf("--failures and --case look at one run: name the candidate or the baseline")}
+					return usageError{fmt.Errorf("--failures and --case look at one run: name the candidate or the baseline, or a run that the diagnosis names")}
+				}
+				if doc, err := openDiagnosis(st, args[0]); doc != nil || err != nil {
+					if err != nil {
+						return err
+					}
+					return env.diagnosisText(doc, config, true)
 				}
 				return env.inspectComparison(st, args[0], compareFlags{configFlags: configFlags{config: config}, slices: slices})
 			}

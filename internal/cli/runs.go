@@ -16,9 +16,11 @@ import (
 func newRuns(env *Env) *cobra.Command {
 	var config, metric string
 	var limit int
+	var children bool
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "list the stored runs, newest first, or one metric over them",
+		Long:  "runs lists the stored runs. Those that diagnoses made are left out: --children lists them too.",
 		Example: `  oloproof runs
   oloproof runs --metric answer_correct --limit 10`,
 		Args: args(0, 0, ""),
@@ -30,7 +32,11 @@ func newRuns(env *Env) *cobra.Command {
 			if metric != "" {
 				return env.trend(st, metric, limit)
 			}
-			runs, damaged, err := st.List(limit)
+			list := st.List
+			if children {
+				list = st.ListAll
+			}
+			runs, damaged, err := list(limit)
 			if err != nil {
 				return err
 			}
@@ -50,6 +56,7 @@ func newRuns(env *Env) *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&config, "config", "c", "oloproof.yaml", "the suite's `file`; the store lies beside it")
 	cmd.Flags().IntVar(&limit, "limit", 20, "list at most `N` runs; 0 lists all")
+	cmd.Flags().BoolVar(&children, "children", false, "list the runs that diagnoses made, too")
 	cmd.Flags().StringVar(&metric, "metric", "", "show the metric `ID` over the runs, with its intervals")
 	return cmd
 }

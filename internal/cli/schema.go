@@ -10,13 +10,13 @@ import (
 )
 
 func newSchema(env *Env) *cobra.Command {
-	names := []string{"suite", "policy", "document"}
+	names := []string{"suite", "policy", "document", "diagnosis"}
 	return &cobra.Command{
-		Use:   "schema suite|policy|document",
-		Short: "print a JSON Schema, for editors and for readers of the document",
+		Use:   "schema suite|policy|document|diagnosis",
+		Short: "print a JSON Schema, for editors and for readers of the document or a diagnosis",
 		Example: `  oloproof schema suite > oloproof.schema.json
   oloproof schema document > document.schema.json`,
-		Args:      args(1, 1, "the name of the schema (suite, policy or document)"),
+		Args:      args(1, 1, "the name of the schema (suite, policy, document or diagnosis)"),
 		ValidArgs: names,
 		RunE: func(_ *cobra.Command, args []string) error {
 			data, err := schema.FS.ReadFile(args[0] + ".schema.json")

@@ -38,9 +38,11 @@ func (e *Env) openStored(name string, c configFlags) (*storedRun, error) {
 		return nil, err
 	}
 	s := &storedRun{store: st, run: run, policy: p}
-	if faults != nil {
+	switch err = decidesNothing(run); {
+	case err != nil:
+	case faults != nil:
 		err = againstMetrics(p, faults, run.Manifest)
-	} else {
+	default:
 		err = s.read()
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/runner"
+	"github.com/oloproof/oloproof-go/internal/system/staged"
 )
 
 // system is what is under test, ready to be called, with what only the system
@@ -26,6 +27,14 @@ type system struct {
 	late    func() bool
 	version string // that the system says of itself; "" when it does not
 	notes   []string
+	// stages executes the generation alone again; nil when the system is not staged.
+	stages replayer
+}
+
+// replayer is a system whose generation can be executed with another context.
+type replayer interface {
+	Replay(ctx context.Context, c *evidence.Case, r staged.Replay) (evidence.Execution, error)
+	Assemble(ctx context.Context, c *evidence.Case, candidates []evidence.Passage, topK int) (evidence.Context, []evidence.Passage, error)
 }
 
 // openSystem makes the system of the suite ready for calls, concurrency of them

@@ -117,7 +117,7 @@ type Diagnosis struct {
 	Control    string         `json:"control,omitzero" jsonschema:"enum=fresh_sample,enum=none"`
 	Assumption string         `json:"assumption,omitzero"` // of a diagnosis without a control
 	Selection  SelectionID    `json:"selection"`
-	Counts     Counts         `json:"counts"`
+	Counts     CaseCounts     `json:"counts"`
 	LabelsFrom *LabelsFrom    `json:"labels_from" jsonschema:"nullable"` // of a replay: the diagnosis whose labels it carries
 	Labels     []LabelCount   `json:"labels"`
 	Implicated []Implication  `json:"implicated"`
@@ -132,8 +132,8 @@ type SelectionID struct {
 	Unjudged int             `json:"unjudged"` // cases that the criterion could not judge: neither selected nor excluded
 }
 
-// Counts are over the selected cases.
-type Counts struct {
+// CaseCounts are over the selected cases.
+type CaseCounts struct {
 	Selected      int `json:"selected"`
 	ControlPassed int `json:"control_passed"` // passed when executed again unchanged
 	Recovered     int `json:"recovered"`      // failed unchanged and passed with the intervention
@@ -157,6 +157,9 @@ type LabelledCase struct {
 	Intervention Outcome         `json:"intervention,omitzero" jsonschema:"enum=passed,enum=failed,enum=missing"`
 	Recovered    bool            `json:"recovered"`
 	Finding
+	// Retrieved is what the run retrieved; null when that was not recorded once.
+	Retrieved *Retrieved `json:"retrieved" jsonschema:"nullable"`
+	Gold      int        `json:"gold_passages"` // passages of expected.gold_context
 }
 
 // Input is what a diagnosis follows from.
@@ -182,7 +185,7 @@ func New(in Input) (*Diagnosis, error) {
 	}
 	d := &Diagnosis{
 		Rules: Rules, Parent: s.Run, Criterion: s.Criterion, Intervention: in.Intervention,
-		Executed: in.Staged && len(s.Cases) > 0, Selection: selected, Counts: Counts{Selected: len(s.Cases)},
+		Executed: in.Staged && len(s.Cases) > 0, Selection: selected, Counts: CaseCounts{Selected: len(s.Cases)},
 		Labels: []LabelCount{}, Implicated: []Implication{}, Cases: make([]LabelledCase, len(s.Cases)),
 	}
 	if d.Executed {
@@ -213,7 +216,7 @@ func New(in Input) (*Diagnosis, error) {
 // label says what is to be said of one case; of a replay only what became of it.
 func (d *Diagnosis) label(in Input, i int) LabelledCase {
 	c := &in.Selection.Cases[i]
-	l := LabelledCase{ID: c.ID, Digest: c.Digest}
+	l := LabelledCase{ID: c.ID, Digest: c.Digest, Retrieved: c.places(), Gold: len(c.Gold)}
 	var r Result
 	if d.Executed {
 		r = in.Results[i]

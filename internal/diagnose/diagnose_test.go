@@ -163,7 +163,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Counts{Selected: 5, ControlPassed: 1, Recovered: 2, RankedOut: 3, Confirmed: 1}); d.Counts != want {
+	if want := (CaseCounts{Selected: 5, ControlPassed: 1, Recovered: 2, RankedOut: 3, Confirmed: 1}); d.Counts != want {
 		t.Errorf("counts %+v, want %+v", d.Counts, want)
 	}
 	if diff := cmp.Diff(&LabelsFrom{gold.ID, 4, 5}, d.LabelsFrom); diff != "" {

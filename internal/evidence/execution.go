@@ -34,6 +34,7 @@ const (
 	ErrTooLarge      ErrorKind = "body_too_large"
 	ErrMissingOutput ErrorKind = "missing_output" // nothing at output_path
 	ErrProgram       ErrorKind = "program_failed" // a program under test ended or answered badly
+	ErrNotRecorded   ErrorKind = "not_recorded"   // of a diagnosis: the run did not record what to execute the case with
 )
 
 // Execution is what happened when the system was called for one case.

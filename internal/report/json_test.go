@@ -22,11 +22,17 @@ import (
 	"github.com/oloproof/oloproof-go/internal/policy"
 )
 
-// schemaPath is where the schema of the document lies in the repository.
-const schemaPath = "../../schema/document.schema.json"
+// The schemas of what is stored, and where they lie in the repository.
+var schemas = []struct {
+	path, title string
+	of          any
+}{
+	{"../../schema/document.schema.json", "Document of oloproof: gate.json and --json", &Document{}},
+	{"../../schema/diagnosis.schema.json", "Diagnosis of oloproof: diagnose --json", &Diagnosis{}},
+}
 
-// generateSchema makes the schema from the types and their comments.
-func generateSchema(t *testing.T) []byte {
+// generateSchema makes a schema from the types and their comments.
+func generateSchema(t *testing.T, title string, of any) []byte {
 	t.Helper()
 	words := map[reflect.Type][]any{
 		reflect.TypeFor[evidence.RunStatus](): {
@@ -44,13 +50,13 @@ func generateSchema(t *testing.T) []byte {
 			return nil
 		},
 	}
-	for _, dir := range []string{".", "../compare", "../evidence", "../measure"} {
+	for _, dir := range []string{".", "../compare", "../diagnose", "../evidence", "../measure"} {
 		if err := r.AddGoComments("github.com/oloproof/oloproof-go/internal/report", dir, jsonschema.WithFullComment()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := r.Reflect(&Document{})
-	s.Title = "Document of oloproof: gate.json and --json"
+	s := r.Reflect(of)
+	s.Title = title
 	b, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -59,25 +65,27 @@ func generateSchema(t *testing.T) []byte {
 }
 
 func TestSchemaIsGenerated(t *testing.T) {
-	got := generateSchema(t)
-	if *update {
-		if err := os.WriteFile(filepath.FromSlash(schemaPath), got, 0o644); err != nil {
+	for _, s := range schemas {
+		got := generateSchema(t, s.title, s.of)
+		if *update {
+			if err := os.WriteFile(filepath.FromSlash(s.path), got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(filepath.FromSlash(s.path))
+		if err != nil {
 			t.Fatal(err)
 		}
-		return
-	}
-	want, err := os.ReadFile(filepath.FromSlash(schemaPath))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s is not what the types say; -update writes it (-want +got):\n%s", schemaPath, diff)
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s is not what the types say; -update writes it (-want +got):\n%s", s.path, diff)
+		}
 	}
 }
 
-func compileSchema(t *testing.T) *validator.Schema {
+func compileSchema(t *testing.T, of any) *validator.Schema {
 	t.Helper()
-	parsed, err := validator.UnmarshalJSON(bytes.NewReader(generateSchema(t)))
+	parsed, err := validator.UnmarshalJSON(bytes.NewReader(generateSchema(t, "", of)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +102,7 @@ func compileSchema(t *testing.T) *validator.Schema {
 }
 
 func TestDocumentsFollowTheSchema(t *testing.T) {
-	schema := compileSchema(t)
+	schema := compileSchema(t, &Document{})
 	for name, in := range inputs() {
 		b := encode(t, Build(in))
 		v, err := validator.UnmarshalJSON(bytes.NewReader(b))

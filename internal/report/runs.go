@@ -21,11 +21,17 @@ func Runs(w io.Writer, runs []RunEntry) error {
 	if len(runs) == 0 {
 		p.raw("no runs yet: oloproof run makes one")
 	}
-	for i, r := range runs {
+	ordinary := 0
+	for _, r := range runs {
 		m := r.Manifest
 		name := "latest"
-		if i > 0 {
-			name = fmt.Sprintf("latest~%d", i)
+		if ordinary > 0 {
+			name = fmt.Sprintf("latest~%d", ordinary)
+		}
+		if m.Child != nil {
+			name = ""
+		} else {
+			ordinary++
 		}
 		status := string(m.Status)
 		if m.Completeness == evidence.Partial {
@@ -33,6 +39,10 @@ func Runs(w io.Writer, runs []RunEntry) error {
 		}
 		p.raw(fmt.Sprintf("%-9s  %s  %s  %s  %s", name, Clean(m.ID), m.StartedAt.Format("2006-01-02 15:04"),
 			Clean(status), Clean(gateWord(m))))
+		if c := m.Child; c != nil {
+			p.raw(fmt.Sprintf("  %s of %s, %s", Clean(c.Role), Clean(c.Parent), Clean(c.Intervention)))
+			continue
+		}
 		if r.Document != nil {
 			for _, pol := range r.Document.Policies {
 				for _, d := range pol.Decisions {
@@ -47,6 +57,8 @@ func Runs(w io.Writer, runs []RunEntry) error {
 // gateWord is what came of a run's policy.
 func gateWord(m *evidence.Manifest) string {
 	switch {
+	case m.Child != nil:
+		return "decides nothing"
 	case m.Gate != "":
 		return m.Gate
 	case len(m.Policies) > 0:

@@ -59,7 +59,8 @@ func (e *Evaluator) table() y.Type {
 			y.Field{Key: "require_citations", Type: y.Bool(y.Into(&e.RequireCitations)).Default(false),
 				Doc: "Fail an answer that cites nothing."},
 			e.onError()),
-	}, append(e.answerVariants(), e.judgeVariants()...)...)...).At(y.Into(&e.Pos)).Keys(y.Into(&e.KeyPos)).
+	}, e.answerVariants()...)...).At(y.Into(&e.Pos)).Keys(y.Into(&e.KeyPos)).
+		Refuse(notYet, "rubric_judge", "groundedness_judge", "citation_support_judge", "probability_judge", "cascade").
 		Refuse(notByThisTool, foreignEvaluators()...)
 }
 
@@ -132,7 +133,6 @@ func (e *Evaluator) unit() y.Field {
 
 // complete fills in what depends on other keys.
 func (e *Evaluator) complete() {
-	defer e.completeJudge()
 	if e.Criterion != "" {
 		return
 	}
@@ -145,10 +145,6 @@ func (e *Evaluator) complete() {
 		e.Criterion = e.Type
 	case typeCitationValidity:
 		e.Criterion = "citations_valid"
-	case TypeGroundednessJudge:
-		e.Criterion = "groundedness"
-	case TypeCitationSupportJudge:
-		e.Criterion = "citation_support"
 	}
 }
 
@@ -157,10 +153,8 @@ func (e *Evaluator) Needs() []string {
 	switch e.Type {
 	case typeHitRate, typeRecall, typeMRR, typeNDCG:
 		return []string{evidence.RetrievalKind}
-	case typeCitationValidity, TypeCitationSupportJudge:
+	case typeCitationValidity:
 		return []string{evidence.ContextKind, evidence.CitationsKind}
-	case TypeGroundednessJudge:
-		return []string{evidence.ContextKind}
 	}
 	return e.answerNeeds()
 }

@@ -78,6 +78,7 @@ var may = map[string][]string{
 	"internal/decide":   {"internal/compare", "internal/evidence", "internal/measure", "internal/policy", "internal/stats"},
 	"internal/diagnose": {"internal/evidence"},
 	"internal/report":   {"internal/compare", "internal/decide", "internal/diagnose", "internal/evidence", "internal/measure", "internal/policy"},
+	"internal/judge":    {"internal/evidence", "internal/redact", "internal/suite"},
 	"internal/runner":   {"internal/evidence", "internal/redact"},
 	"internal/evaluate": {"internal/evidence", "internal/problem", "internal/suite"},
 	"internal/dataset":  {"internal/evidence", "internal/problem", "internal/relax"},

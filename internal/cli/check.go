@@ -127,7 +127,14 @@ func (x *activeRun) callOnce(ctx context.Context, index int, full bool) error {
 	if err != nil {
 		return explainContract(err)
 	}
-	judgments := x.project.eval.Judge(c, &execution)
+	if err := x.openPanel(nil); err != nil {
+		return err
+	}
+	defer x.panel.Close()
+	judgments, err := x.judge(ctx, c, &execution)
+	if err != nil {
+		return err
+	}
 	runner.Redact(x.redact, &execution, judgments)
 	again := "oloproof check" + x.given().flags(true, true)
 	hint := again + " --full"

@@ -247,6 +247,7 @@ func copyShard(w *store.Writer, t *tally, m *evidence.Manifest, shard *store.Run
 		}
 		outcome := rec.Outcome()
 		t.addExecution(&rec.Execution)
+		t.addJudged(rec.Judgments)
 		return t.add(rec.Case.Index, &outcome)
 	})
 	return "", err

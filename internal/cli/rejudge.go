@@ -8,6 +8,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/evaluate"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/store"
+	"github.com/oloproof/oloproof-go/internal/suite"
 )
 
 // sides returns the two sides of a comparison. The metrics of both runs whose
@@ -37,13 +38,13 @@ func sides(candidate, baseline *store.Run, criteria []string) (c, b compare.Side
 }
 
 // judgedOtherwise returns the candidate's specs of the metrics that the baseline
-// judged otherwise, as far as their evaluators are known.
+// judged otherwise, as far as their evaluators are known and call nobody.
 func judgedOtherwise(candidate, baseline *evidence.Manifest) []evidence.MetricSpec {
 	var specs []evidence.MetricSpec
 	for _, n := range compare.Unlike(candidate, baseline) {
 		named := func(s evidence.MetricSpec) bool { return s.ID == n.Metric }
 		i, j := slices.IndexFunc(candidate.Metrics, named), slices.IndexFunc(baseline.Metrics, named)
-		if candidate.Metrics[i].Options != nil && baseline.Metrics[j].Kind != evidence.Quantile {
+		if candidate.Metrics[i].Options != nil && !suite.AsksModel(candidate.Metrics[i].Type) && baseline.Metrics[j].Kind != evidence.Quantile {
 			specs = append(specs, candidate.Metrics[i])
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/judge"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/redact"
 	"github.com/oloproof/oloproof-go/internal/report"
@@ -37,6 +38,8 @@ type runFlags struct {
 	reuseSet    bool // --reuse was written, be it --reuse=false
 	concurrency int
 	shard       string
+
+	freshJudgments bool
 }
 
 func newRun(env *Env) *cobra.Command {
@@ -77,6 +80,7 @@ Finished cases are on disk at once: an interrupted run goes on with --resume.`,
 	cmd.Flags().StringVar(&f.resume, "resume", "", "finish an interrupted `run`: the newest one, or --resume=RUN")
 	cmd.Flags().Lookup("resume").NoOptDefVal = "latest"
 	cmd.Flags().BoolVar(&f.reuse, "reuse", false, "reuse the answers of earlier runs of the same system; the report says so. A program whose files are known is reused unless --reuse=false")
+	cmd.Flags().BoolVar(&f.freshJudgments, "fresh-judgments", false, "ask the judges again for verdicts of earlier runs on the same evidence")
 	cmd.Flags().IntVar(&f.concurrency, "concurrency", 0, "at most `N` calls in flight (default concurrency.system of the suite)")
 	return cmd
 }
@@ -124,6 +128,7 @@ type activeRun struct {
 	redact   *redact.Redactor
 	cases    caseList     // of the run: the data set, or a part of it
 	cache    *store.Cache // nil unless answers are reused
+	panel    *judge.Panel // nil before judges can be asked
 	// transport makes the requests; nil is the system's own.
 	transport http.RoundTripper
 }
@@ -186,7 +191,11 @@ func (x *activeRun) perform(ctx context.Context) error {
 	if err := x.open(); err != nil {
 		return err
 	}
-	if err := x.execute(ctx); err != nil {
+	var spent *runner.SpentError
+	switch err := x.execute(ctx); {
+	case errors.As(err, &spent) && x.tally.counts.OK > 0:
+		return x.stopShort(spent)
+	case err != nil:
 		return x.abort(ctx, err)
 	}
 	m := x.manifest
@@ -196,7 +205,7 @@ func (x *activeRun) perform(ctx context.Context) error {
 	if x.project.policy != nil {
 		m.Status = evidence.RunDecided
 	}
-	m.Counts, m.Cache, m.Stages, m.Notes = x.tally.counts, x.tally.cache, x.tally.stagesOf(m), x.notes()
+	x.sumUp()
 	return nil
 }
 
@@ -332,11 +341,16 @@ func (x *activeRun) takeUp(writer *store.Writer) error {
 		return err
 	}
 	x.manifest.ID, x.manifest.StartedAt, x.manifest.Name = kept.ID, kept.StartedAt, kept.Name
-	err := writer.Replay(func(i int, o *evidence.Outcome, e *evidence.Execution) error {
+	err := writer.Replay(func(i int, o *evidence.Outcome, line *evidence.CaseLine) error {
 		if o.ID != x.cases.ID(i) || o.Digest != x.cases.CaseDigest(i) {
 			return problem.Errorf("case %s of %s is not case %d of the data set any more: start a new run", o.ID, kept.ID, i+1)
 		}
-		x.tally.addExecution(e)
+		x.tally.addExecution(&line.Execution)
+		judgments, err := inMetricOrder(*line, kept)
+		if err != nil {
+			return err
+		}
+		x.tally.addJudged(judgments)
 		return x.tally.add(i, o)
 	})
 	if err == nil && x.tally.counts.OK == 0 && x.tally.counts.Error > 0 {
@@ -434,18 +448,30 @@ func (x *activeRun) execute(ctx context.Context) error {
 	})
 	defer progress.Stop()
 	var under runner.System = x.system
-	if x.reuses(x.system) {
-		cache, err := x.store.Cache()
-		if err != nil {
+	var cache *store.Cache
+	reuses, judged := x.reuses(x.system), x.project.suite.Judged()
+	if reuses || judged {
+		var err error
+		if cache, err = x.store.Cache(); err != nil {
 			return err
 		}
 		defer cache.Close()
+	}
+	judging := 0
+	if err := x.openPanel(cache); err != nil {
+		return err
+	}
+	defer x.panel.Close()
+	if judged {
+		judging = 2 * x.panel.Concurrency()
+	}
+	if reuses {
 		x.cache = cache
 		under = reusing{System: x.system, cache: cache, identity: x.manifest.System.Digest}
 	}
 	summary, err := runner.Run(ctx, runner.Config{
 		Len: x.cases.Len(), Case: x.cases.Case, Done: x.writer.Done,
-		System: under, Judge: x.project.eval.Judge, Redact: x.redact, Sink: x.keep,
+		System: under, Judge: x.judge, Judging: judging, Redact: x.redact, Sink: x.keep,
 		Concurrency: x.manifest.Concurrency, Now: x.env.Now,
 		Progress: func(p runner.Progress) { progress.Update(p.Skipped, p.Finished, p.Finished-p.OK) },
 	})
@@ -476,6 +502,7 @@ func (x *activeRun) keep(r *runner.Record) error {
 		}
 	}
 	x.tally.addExecution(&r.Execution)
+	x.tally.addJudged(r.Judgments)
 	outcome := rec.Outcome()
 	return x.tally.add(r.Case.Index, &outcome)
 }
@@ -502,7 +529,7 @@ func (x *activeRun) abort(ctx context.Context, cause error) error {
 	m.Counts, m.Cache, m.Stages = x.tally.counts, x.tally.cache, x.tally.stagesOf(m)
 	m.Counts.NotRun = m.Counts.Cases - m.Counts.OK - m.Counts.Error
 	m.Stopped = x.redact.String(firstLine(cause))
-	if err := x.markNotRun(); err != nil {
+	if err := x.markNotRun(func(int, *evidence.Outcome) error { return nil }); err != nil {
 		return stoppedError{withTrouble(cause, err)}
 	}
 	if err := x.writer.Abort(m); err != nil {
@@ -532,7 +559,7 @@ func withTrouble(cause, err error) error {
 
 // markNotRun records the cases that did not finish, so that none is lost: they
 // are missing observations, and --resume runs them.
-func (x *activeRun) markNotRun() error {
+func (x *activeRun) markNotRun(count func(i int, o *evidence.Outcome) error) error {
 	for i := range x.cases.Len() {
 		if x.writer.Done(i) {
 			continue
@@ -542,10 +569,14 @@ func (x *activeRun) markNotRun() error {
 			return err
 		}
 		e := evidence.Execution{Status: evidence.StatusNotRun}
-		err = x.writer.Add(&store.Record{
+		rec := &store.Record{
 			Case: c, Execution: e, Judgments: x.project.eval.Judge(c, &e), Slices: evidence.SliceValues(x.manifest, c, &e),
-		})
-		if err != nil {
+		}
+		if err := x.writer.Add(rec); err != nil {
+			return err
+		}
+		outcome := rec.Outcome()
+		if err := count(c.Index, &outcome); err != nil {
 			return err
 		}
 	}

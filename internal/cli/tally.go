@@ -21,6 +21,11 @@ type tally struct {
 	stages    evidence.StageCounts
 	// contradictions counts cases whose context contradicts their retrieval.
 	contradictions int
+
+	served   map[int][]string // models that judged, by the place of the judgment
+	asked    evidence.JudgeUse
+	cost     float64 // in USD, of the calls in asked
+	unpriced bool    // some of these calls have no price
 }
 
 func newTally(m *evidence.Manifest) *tally {
@@ -41,7 +46,11 @@ func (t *tally) add(i int, o *evidence.Outcome) error {
 	}
 	for _, j := range o.Judgments {
 		if j.State == evidence.Judged || j.State == evidence.Missing && o.Status == evidence.StatusOK {
-			t.cache.JudgmentMisses++
+			if j.Cached {
+				t.cache.JudgmentHits++
+			} else {
+				t.cache.JudgmentMisses++
+			}
 		}
 	}
 	t.problems.Add(i, o)

@@ -50,6 +50,12 @@ var constructors = map[string]func(o *suite.Evaluator) (Evaluator, error){
 	"map":               newMAP,
 	"context_recall":    newContextRecall,
 	"context_precision": newContextPrecision,
+
+	"rubric_judge":           newByJudge,
+	"groundedness_judge":     newByJudge,
+	"citation_support_judge": newByJudge,
+	"probability_judge":      newByJudge,
+	"cascade":                newByJudge,
 }
 
 // Set is the evaluators of a suite. Check sees every case once, in order,
@@ -173,11 +179,14 @@ func (s *Set) Specs() []evidence.MetricSpec {
 	return specs
 }
 
-// Judge returns one judgment per evaluator, in their order.
+// Judge returns one judgment per evaluator, in their order. It calls no judge:
+// what one would have to say is missing. See [Set.Prepare].
 func (s *Set) Judge(c *evidence.Case, e *evidence.Execution) []evidence.Judgment {
-	judgments := make([]evidence.Judgment, len(s.evaluators))
-	for i, evaluator := range s.evaluators {
-		judgments[i] = judge(evaluator, s.suite.Evaluators[i].FailOnError, c, e)
+	judgments := s.Prepare(c, e)
+	for i := range judgments {
+		if judgments[i].State == 0 {
+			judgments[i] = missing(evidence.ReasonNotAsked, "a judge would have to be called")
+		}
 	}
 	return judgments
 }

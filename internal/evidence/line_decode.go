@@ -130,7 +130,7 @@ func (d *outcomeDecoder) judgments(i int) (int, error) {
 		if err != nil {
 			return i, fmt.Errorf("judgment of %q: %w", name, err)
 		}
-		j.Detail = ""
+		j.Detail, j.Asked = "", nil
 		return end, nil
 	})
 }
@@ -189,6 +189,16 @@ func decodeJudgment(b []byte, i int, j *Judgment) (int, error) {
 			}
 			j.Detail = string(word)
 			return end, nil
+		case "cached":
+			end = valueEnd(b, i)
+			if string(b[i:end]) != "true" {
+				return i, fault(b, i, "want true")
+			}
+			j.Cached = true
+			return end, nil
+		case "asked":
+			j.Asked = &Asked{}
+			return decodeAsked(b, i, j.Asked)
 		}
 		return i, fmt.Errorf("unknown key %q", name)
 	})
@@ -205,6 +215,43 @@ func decodeJudgment(b []byte, i int, j *Judgment) (int, error) {
 		return end, fmt.Errorf("reason %q is no code", shorten(j.Reason, 40))
 	}
 	return end, nil
+}
+
+// decodeAsked reads how a judge came to a judgment.
+func decodeAsked(b []byte, i int, a *Asked) (int, error) {
+	words := map[string]*string{"model": &a.Model, "prompt": &a.Prompt, "reply": &a.Reply, "route": &a.Route}
+	numbers := map[string]**float64{"cost_usd": &a.CostUSD, "probability": &a.Probability}
+	return eachMember(b, i, func(name []byte, i int) (end int, err error) {
+		n := 0
+		if into, ok := words[string(name)]; ok {
+			word, end, ok := text(b, i)
+			if !ok {
+				return i, fault(b, i, "want a string")
+			}
+			*into = string(word)
+			return end, nil
+		}
+		if into, ok := numbers[string(name)]; ok {
+			f, end, err := double(b, i)
+			*into = &f
+			return end, err
+		}
+		switch string(name) {
+		case "calls":
+			a.Calls, end, err = integer(b, i)
+		case "input_tokens":
+			n, end, err = integer(b, i)
+			a.InputTokens = int64(n)
+		case "output_tokens":
+			n, end, err = integer(b, i)
+			a.OutputTokens = int64(n)
+		case "latency_ms":
+			a.LatencyMS, end, err = double(b, i)
+		default:
+			return i, fmt.Errorf("unknown key %q", name)
+		}
+		return end, err
+	})
 }
 
 // Check says whether the value of a judgment is one of the metric: 0 or 1 for a

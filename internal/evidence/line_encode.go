@@ -96,6 +96,12 @@ func appendJudgments(dst []byte, m *Manifest, judgments []Judgment, detail bool)
 
 func appendJudgment(dst []byte, j *Judgment, detail bool) []byte {
 	dst = append(dst, '{')
+	if detail && j.Asked != nil {
+		dst = append(appendAsked(append(dst, `"asked":`...), j.Asked), ',')
+	}
+	if j.Cached {
+		dst = append(dst, `"cached":true,`...)
+	}
 	if detail && j.Detail != "" {
 		dst = append(dst, `"detail":`...)
 		dst = append(appendString(dst, j.Detail), ',')
@@ -110,6 +116,50 @@ func appendJudgment(dst []byte, j *Judgment, detail bool) []byte {
 		return append(dst, `,"state":"`+wordExcluded+`"}`...)
 	}
 	return append(dst, `,"state":"`+wordMissing+`"}`...)
+}
+
+// appendAsked appends how a judge came to a judgment.
+func appendAsked(dst []byte, a *Asked) []byte {
+	dst = append(dst, '{')
+	first := true
+	key := func(name string) {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(append(append(dst, '"'), name...), `":`...)
+	}
+	whole := func(name string, n int64) {
+		if n != 0 {
+			key(name)
+			dst = strconv.AppendInt(dst, n, 10)
+		}
+	}
+	number := func(name string, f *float64) {
+		if f != nil {
+			key(name)
+			dst = appendFloat(dst, *f)
+		}
+	}
+	word := func(name, s string) {
+		if s != "" {
+			key(name)
+			dst = appendString(dst, s)
+		}
+	}
+	whole("calls", int64(a.Calls))
+	number("cost_usd", a.CostUSD)
+	whole("input_tokens", a.InputTokens)
+	if a.LatencyMS != 0 {
+		number("latency_ms", &a.LatencyMS)
+	}
+	word("model", a.Model)
+	whole("output_tokens", a.OutputTokens)
+	number("probability", a.Probability)
+	word("prompt", a.Prompt)
+	word("reply", a.Reply)
+	word("route", a.Route)
+	return append(dst, '}')
 }
 
 // appendSlices appends the slice values that the case has.

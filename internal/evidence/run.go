@@ -23,6 +23,9 @@ type MetricSpec struct {
 	Unit     string     `json:"unit,omitzero"`     // quantiles: ms
 	// Evaluator is the content id of the evaluator's type and options; empty for quantiles.
 	Evaluator Digest `json:"evaluator,omitzero"`
+	// Served are the models that gave the verdicts of a judge, as their provider
+	// names them, in order. Another one is another instrument.
+	Served []string `json:"served,omitzero"`
 	// Type is the evaluator's type, such as contains; empty for quantiles.
 	Type string `json:"type,omitzero"`
 	// Options is the evaluator in the keys of the suite, as canonical JSON, so that
@@ -79,6 +82,7 @@ type Manifest struct {
 	Counts       Counts       `json:"counts"`
 	Cache        CacheCounts  `json:"cache"`
 	Stages       *StageCounts `json:"stages,omitzero"` // nil unless the system is staged
+	Judges       *JudgeUse    `json:"judges,omitzero"` // nil without a judge
 	StartedAt    time.Time    `json:"started_at"`
 	FinishedAt   time.Time    `json:"finished_at,omitzero"`
 	Commit       string       `json:"commit,omitzero"`
@@ -162,6 +166,14 @@ type Counts struct {
 	OK     int `json:"ok"`
 	Error  int `json:"error"`
 	NotRun int `json:"not_run"`
+}
+
+// JudgeUse says what the calls of judges came to.
+type JudgeUse struct {
+	Calls        int      `json:"calls"`
+	InputTokens  int64    `json:"input_tokens"`
+	OutputTokens int64    `json:"output_tokens"`
+	CostUSD      *float64 `json:"cost_usd"` // null when some model has no price
 }
 
 // CacheCounts says what was reused.

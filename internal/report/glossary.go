@@ -61,6 +61,11 @@ func glossary() []glossaryGroup {
 			{evidence.ReasonMissingArtifact, "Missing: what the evaluator reads (a retrieval, a context, citations) was not recorded."},
 			{evidence.ReasonDepthBelowK, "Missing: fewer passages were retrieved than the evaluator looks at."},
 			{evidence.ReasonEvaluatorError, "Missing: the evaluator could not judge."},
+			{evidence.ReasonMissingText, "Missing: a passage that the judge has to read was recorded without its text."},
+			{evidence.ReasonNotAsked, "Missing: a judge would have to be called, and nothing was called."},
+			{evidence.ReasonJudgeFailed, "Missing: the judge gave no reply."},
+			{evidence.ReasonJudgeRefused, "Missing: the judge declined to judge."},
+			{evidence.ReasonJudgeReply, "Missing: the judge replied without a verdict, or with several that disagree."},
 		}},
 		{"Figures", []definition{
 			{"estimate", "The figure of these cases alone."},

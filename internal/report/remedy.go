@@ -20,6 +20,14 @@ func Remedy(reason, run string) string {
 		return "record the artifact exactly once on every way through the system, also where it gives no answer"
 	case evidence.ReasonDepthBelowK:
 		return "let the system retrieve at least k places, or lower the evaluator's k"
+	case evidence.ReasonMissingText:
+		return "record the text of every passage of the context, which the judge has to read"
+	case evidence.ReasonNotAsked:
+		return "a judge would have to be called for these cases: oloproof run calls it"
+	case evidence.ReasonJudgeFailed:
+		return "the judge gave no reply for these cases: oloproof inspect " + run + " --failures shows why; run again, or resume"
+	case evidence.ReasonJudgeRefused, evidence.ReasonJudgeReply:
+		return "the judge gave no usable verdict on these cases: oloproof inspect " + run + " --case ID shows its reply; look at the rubric, or take another model"
 	case evidence.ReasonEvaluatorError:
 		return "the evaluator could not judge these cases: oloproof inspect " + run + " --failures shows why"
 	}

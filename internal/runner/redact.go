@@ -14,6 +14,9 @@ func Redact(r *redact.Redactor, e *evidence.Execution, judgments []evidence.Judg
 	}
 	for i := range judgments {
 		judgments[i].Detail = r.String(judgments[i].Detail)
+		if a := judgments[i].Asked; a != nil {
+			a.Reply, a.Model = r.String(a.Reply), r.String(a.Model)
+		}
 	}
 	e.Output, e.Log = r.JSON(e.Output), r.String(e.Log)
 	if e.Error != nil {

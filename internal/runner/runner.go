@@ -26,8 +26,13 @@ type Config struct {
 	System System
 	// Judge returns the judgments of a case, whatever its execution came to. It
 	// sees the execution as the system gave it and is called by several workers
-	// at once.
-	Judge func(*evidence.Case, *evidence.Execution) []evidence.Judgment
+	// at once. Its error is the context's when it was interrupted, or says why the
+	// run has to stop; the case is then not finished.
+	Judge func(context.Context, *evidence.Case, *evidence.Execution) ([]evidence.Judgment, error)
+	// Judging is how many answered cases may be in Judge while the system is
+	// called for others. 0 is for a Judge that calls nothing: it is then part of
+	// the case's own call.
+	Judging int
 	// Redact takes the secrets out of executions and judgments between Judge and
 	// Sink: what is judged is what the system said, what is kept holds no
 	// secret. It is required, so that nobody forgets it; redact.New(nil) has no
@@ -60,7 +65,9 @@ type Record struct {
 //   - an [*evidence.ContractError], a [*PanicError] or the error of Case or of
 //     the system: always that of the first such case in data set order, because
 //     the cases before it are let finish; those after it are cancelled;
-//   - a [*DeadError], or the error of the sink: all in flight are cancelled;
+//   - a [*DeadError], or the error of the sink or of the judge: all in flight
+//     are cancelled;
+//   - a [*SpentError]: those in flight finish as far as they can;
 //   - the context's error.
 //
 // The summary holds in every case.
@@ -69,11 +76,15 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 		return Summary{}, err
 	}
 	r := &run{cfg: cfg, ctx: ctx, start: cfg.Now(), inFlight: map[int]context.CancelFunc{}, tally: tally{total: cfg.Len}}
+	if cfg.Judging > 0 {
+		r.places = make(chan struct{}, cfg.Judging)
+	}
 	var workers sync.WaitGroup
 	for range min(cfg.Concurrency, cfg.Len) {
 		workers.Go(r.work)
 	}
 	workers.Wait()
+	r.judging.Wait()
 	r.skipRest()
 	switch summary := r.tally.summary(); {
 	case r.err != nil:
@@ -102,6 +113,9 @@ type run struct {
 	cfg   Config
 	ctx   context.Context
 	start time.Time
+
+	places  chan struct{} // holds one for each case that is being judged; nil when judging is part of the call
+	judging sync.WaitGroup
 
 	claiming sync.Mutex // held while a case is claimed and read
 	next     int        // place of the next case
@@ -211,12 +225,42 @@ func (r *run) stopLocked(i int, err error) {
 // finish takes a case through system, judge and sink.
 func (r *run) finish(ctx context.Context, i int, c *evidence.Case) {
 	record := &Record{Case: c}
-	place, err := i, r.judge(ctx, record)
-	interrupted := err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err())
-	execution := record.Execution // the record is the sink's own from here on
-	if err == nil {
-		place, err = -1, r.keep(record)
+	if err := r.execute(ctx, record); err != nil {
+		r.end(ctx, i, i, record.Case.ID, &record.Execution, err)
+		return
 	}
+	if r.places == nil {
+		r.decide(ctx, i, record)
+		return
+	}
+	r.places <- struct{}{} // those that hold a place end with their context
+	r.judging.Go(func() {
+		defer func() { <-r.places }()
+		r.decide(ctx, i, record)
+	})
+}
+
+// decide takes an answered case through judge and sink.
+func (r *run) decide(ctx context.Context, i int, record *Record) {
+	place, id := -1, record.Case.ID
+	err := r.judge(ctx, record)
+	execution := record.Execution // the record is the sink's own from here on
+	var spent *SpentError
+	var panicked *PanicError
+	switch {
+	case errors.As(err, &spent):
+		place = r.cfg.Len // cancels nobody
+	case errors.As(err, &panicked):
+		place = i
+	case err == nil:
+		err = r.keep(record)
+	}
+	r.end(ctx, i, place, id, &execution, err)
+}
+
+// end counts a case that was kept, or stops the run at place because of err.
+func (r *run) end(ctx context.Context, i, place int, id string, execution *evidence.Execution, err error) {
+	interrupted := err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.inFlight[i]()
@@ -226,20 +270,25 @@ func (r *run) finish(ctx context.Context, i int, c *evidence.Case) {
 	case err != nil:
 		r.stopLocked(place, err)
 	default:
-		r.tally.add(i, c.ID, &execution)
+		r.tally.add(i, id, execution)
 		r.endIfDead()
 		r.report()
 	}
 }
 
-// judge fills in the record but for its case.
-func (r *run) judge(ctx context.Context, record *Record) (err error) {
+// execute calls the system.
+func (r *run) execute(ctx context.Context, record *Record) (err error) {
 	defer recovered(record.Case.ID, &err)
 	record.Execution, err = r.cfg.System.Execute(ctx, record.Case)
-	if err != nil {
+	return err
+}
+
+// judge fills in the judgments and takes the secrets out of the record.
+func (r *run) judge(ctx context.Context, record *Record) (err error) {
+	defer recovered(record.Case.ID, &err)
+	if record.Judgments, err = r.cfg.Judge(ctx, record.Case, &record.Execution); err != nil {
 		return err
 	}
-	record.Judgments = r.cfg.Judge(record.Case, &record.Execution)
 	Redact(r.cfg.Redact, &record.Execution, record.Judgments)
 	return nil
 }
@@ -264,6 +313,16 @@ func (r *run) report() {
 	t := &r.tally
 	r.cfg.Progress(Progress{Total: t.total, Skipped: t.skipped, Finished: t.finished, OK: t.ok, Elapsed: r.cfg.Now().Sub(r.start)})
 }
+
+// SpentError says that what a run may use is used up. No case starts any more,
+// and those on their way are finished as far as they can be.
+type SpentError struct{ Reason error }
+
+// Error says what is used up.
+func (e *SpentError) Error() string { return e.Reason.Error() }
+
+// Unwrap returns the reason.
+func (e *SpentError) Unwrap() error { return e.Reason }
 
 // recovered turns a panic into a [*PanicError].
 func recovered(caseID string, err *error) {

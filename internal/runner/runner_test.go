@@ -106,11 +106,11 @@ func (b *bench) keep(r *runner.Record) error {
 	return nil
 }
 
-func judge(c *evidence.Case, e *evidence.Execution) []evidence.Judgment {
+func judge(_ context.Context, c *evidence.Case, e *evidence.Execution) ([]evidence.Judgment, error) {
 	if e.Error != nil {
-		return []evidence.Judgment{{State: evidence.Missing, Reason: evidence.ReasonExecutionError}}
+		return []evidence.Judgment{{State: evidence.Missing, Reason: evidence.ReasonExecutionError}}, nil
 	}
-	return []evidence.Judgment{{State: evidence.Judged, Value: 1, Detail: string(e.Output)}}
+	return []evidence.Judgment{{State: evidence.Judged, Value: 1, Detail: string(e.Output)}}, nil
 }
 
 // run runs the bench in a bubble: fake time, and an error when a goroutine
@@ -174,7 +174,7 @@ func TestOrderOfCompletionChangesNothing(t *testing.T) {
 				expect.OK++
 				record.Execution = evidence.Execution{Status: evidence.StatusOK, Output: evidence.Value(`"` + id(i) + `"`)}
 			}
-			record.Judgments = judge(record.Case, &record.Execution)
+			record.Judgments, _ = judge(t.Context(), record.Case, &record.Execution)
 			want[id(i)] = record
 		}
 		if diff := cmp.Diff(want, b.records); diff != "" {
@@ -252,11 +252,11 @@ func TestTheFirstBrokenCaseStopsTheRun(t *testing.T) {
 			}
 		},
 		"panic of the judge": func(i int, b *bench) {
-			b.cfg.Judge = func(c *evidence.Case, e *evidence.Execution) []evidence.Judgment {
+			b.cfg.Judge = func(ctx context.Context, c *evidence.Case, e *evidence.Execution) ([]evidence.Judgment, error) {
 				if c.Index == i {
 					panic("out of range")
 				}
-				return judge(c, e)
+				return judge(ctx, c, e)
 			}
 		},
 	}
@@ -507,9 +507,9 @@ func TestSecretsAreJudgedButNotKept(t *testing.T) {
 		}, nil
 	})
 	judged := ""
-	b.cfg.Judge = func(_ *evidence.Case, e *evidence.Execution) []evidence.Judgment {
+	b.cfg.Judge = func(_ context.Context, _ *evidence.Case, e *evidence.Execution) ([]evidence.Judgment, error) {
 		judged = string(e.Output)
-		return []evidence.Judgment{{State: evidence.Judged, Detail: text}}
+		return []evidence.Judgment{{State: evidence.Judged, Detail: text}}, nil
 	}
 	if _, err := b.run(t); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ import (
 const executionDomain = "execution/v1"
 
 const (
-	cacheVersion = 1
+	cacheVersion = 2
 	// putsWaiting bounds what waits for the cache's writer, in executions.
 	putsWaiting = 256
 )
@@ -34,15 +34,19 @@ const cacheSchema = `
 CREATE TABLE IF NOT EXISTS execution (
 	id INTEGER PRIMARY KEY, hash INTEGER NOT NULL, key BLOB NOT NULL, line BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS execution_hash ON execution (hash);
-PRAGMA user_version = 1;`
+CREATE TABLE IF NOT EXISTS verdict (
+	id INTEGER PRIMARY KEY, hash INTEGER NOT NULL, key BLOB NOT NULL, line BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS verdict_hash ON verdict (hash);
+PRAGMA user_version = 2;`
 
 // Cache keeps executions across runs, for systems whose answers may be used
-// again. Its methods may be called by several goroutines, and several processes
+// again, and the verdicts of judges. Its methods may be called by several goroutines, and several processes
 // may use one cache. Close it in the end.
 type Cache struct {
-	path string
-	db   *sql.DB
-	get  *sql.Stmt
+	path       string
+	db         *sql.DB
+	get        *sql.Stmt
+	getVerdict *sql.Stmt
 
 	puts    chan cachePut
 	written sync.WaitGroup
@@ -54,8 +58,9 @@ type cacheKey [sha256.Size]byte
 func (k cacheKey) hash() int64 { return int64(binary.BigEndian.Uint64(k[:8])) }
 
 type cachePut struct {
-	key  cacheKey
-	line []byte
+	verdict bool // else an execution
+	key     cacheKey
+	line    []byte
 }
 
 // Cache opens cache.sqlite of the store and creates it when there is none.
@@ -96,12 +101,15 @@ func (c *Cache) open() (err error) {
 	if version > cacheVersion {
 		return fmt.Errorf("it has version %d and this program reads %d: update oloproof, or delete the file", version, cacheVersion)
 	}
-	if version == 0 {
+	if version < cacheVersion {
 		if err := c.createTables(); err != nil {
 			return err
 		}
 	}
-	c.get, err = c.db.Prepare("SELECT key, line FROM execution WHERE hash = ?")
+	if c.get, err = c.db.Prepare("SELECT key, line FROM execution WHERE hash = ?"); err != nil {
+		return err
+	}
+	c.getVerdict, err = c.db.Prepare("SELECT key, line FROM verdict WHERE hash = ?")
 	return err
 }
 
@@ -148,7 +156,7 @@ func (c *Cache) Get(system evidence.Digest, one *evidence.Case) (e evidence.Exec
 	if err != nil {
 		return e, false, fmt.Errorf("input of case %s: %w", one.ID, err)
 	}
-	line, err := c.find(key)
+	line, err := c.find(c.get, key)
 	if err != nil || line == nil {
 		return e, false, err
 	}
@@ -161,8 +169,8 @@ func (c *Cache) Get(system evidence.Digest, one *evidence.Case) (e evidence.Exec
 	return e, true, nil
 }
 
-func (c *Cache) find(key cacheKey) ([]byte, error) {
-	rows, err := c.get.Query(key.hash())
+func (c *Cache) find(get *sql.Stmt, key cacheKey) ([]byte, error) {
+	rows, err := get.Query(key.hash())
 	if err != nil {
 		return nil, c.trouble(err)
 	}
@@ -197,7 +205,7 @@ func (c *Cache) Put(system evidence.Digest, one *evidence.Case, e *evidence.Exec
 	// besides its input is of no use to another.
 	kept := evidence.Case{ID: one.ID, Input: one.Input}
 	line := evidence.AppendCaseLine(nil, &evidence.Manifest{}, &kept, e, nil)
-	c.puts <- cachePut{key, line}
+	c.puts <- cachePut{key: key, line: line}
 	return nil
 }
 
@@ -210,7 +218,7 @@ func (c *Cache) writePuts() {
 	}
 }
 
-// writeBatch writes one execution and those that wait behind it.
+// writeBatch writes what is given and what waits behind it.
 func (c *Cache) writeBatch(put cachePut) error {
 	tx, err := c.db.Begin()
 	if err != nil {
@@ -223,7 +231,12 @@ func (c *Cache) writeBatch(put cachePut) error {
 	}
 	defer insert.Close()
 	for n := 0; ; n++ {
-		if _, err := insert.Exec(put.key.hash(), put.key[:], put.line); err != nil {
+		if put.verdict {
+			err = writeVerdict(tx, put)
+		} else {
+			_, err = insert.Exec(put.key.hash(), put.key[:], put.line)
+		}
+		if err != nil {
 			return err
 		}
 		more := n < putsWaiting
@@ -247,7 +260,7 @@ func (c *Cache) Close() error {
 	close(c.puts)
 	c.written.Wait()
 	err := c.err
-	err = errors.Join(err, c.get.Close(), c.db.Close())
+	err = errors.Join(err, c.get.Close(), c.getVerdict.Close(), c.db.Close())
 	if err != nil {
 		return c.trouble(err)
 	}

@@ -401,13 +401,13 @@ func TestResumeRunsAgainWhatDidNotRun(t *testing.T) {
 
 	w = must[*Writer](t)(s.Resume("latest"))
 	var again []int
-	check(t, w.Replay(func(i int, o *evidence.Outcome, e *evidence.Execution) error {
+	check(t, w.Replay(func(i int, o *evidence.Outcome, line *evidence.CaseLine) error {
 		again = append(again, i)
 		if want := fmt.Sprintf("case_%06d", i); o.ID != want {
 			t.Errorf("replay gives %s as %d", o.ID, i)
 		}
 		want := testRecord(i, 10).Execution
-		if diff := cmp.Diff(&want, e, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(&want, &line.Execution, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("execution %d (-added +replayed):\n%s", i, diff)
 		}
 		return nil

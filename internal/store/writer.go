@@ -293,9 +293,9 @@ func (w *Writer) Restart() error {
 	return nil
 }
 
-// Replay gives every finished case, in data set order: its outcome and its
-// execution. Both are valid during the call.
-func (w *Writer) Replay(visit func(index int, o *evidence.Outcome, e *evidence.Execution) error) error {
+// Replay gives every finished case, in data set order: its outcome and all that
+// was recorded. Both are valid during the call.
+func (w *Writer) Replay(visit func(index int, o *evidence.Outcome, line *evidence.CaseLine) error) error {
 	var buf []byte
 	var o evidence.Outcome
 	for i, e := range w.entries {
@@ -314,7 +314,7 @@ func (w *Writer) Replay(visit func(index int, o *evidence.Outcome, e *evidence.E
 		if err != nil {
 			return fmt.Errorf("case %s of %s: %w", o.ID, w.manifest.ID, err)
 		}
-		if err := visit(i, &o, &line.Execution); err != nil {
+		if err := visit(i, &o, &line); err != nil {
 			return err
 		}
 	}

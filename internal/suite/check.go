@@ -57,12 +57,15 @@ func (s *Suite) check(f *strictyaml.File, d *draft, readFile func(string) ([]byt
 			s.readSchema(f, e, readFile)
 		}
 	}
+	s.checkJudges(f, readFile)
 	for i, q := range s.Quantiles {
 		claim(q.ID, fmt.Sprintf("metrics[%d]", i), q.Pos)
 	}
 }
 
-// at returns the place of a key's value, or of the evaluator.
+// At returns the place of a key's value, or of the evaluator.
+func (e *Evaluator) At(key string) Position { return e.at(key) }
+
 func (e *Evaluator) at(key string) Position {
 	if at, ok := e.KeyPos[key]; ok {
 		return at

@@ -122,6 +122,12 @@ func (e *Evaluator) Options() evidence.Value {
 		m["k"], m["relevance_unit"] = e.K, choose(e.ChunkUnit, "chunk", "doc")
 	case typeCitationValidity:
 		m["require_citations"] = e.RequireCitations
+	case TypeCascade:
+		m["first"], m["then"] = e.Cascade.First.stageMeaning(), e.Cascade.Then.stageMeaning()
+		m["escalate_between"] = e.Cascade.EscalateBetween
+	}
+	if e.Judge != nil {
+		maps.Copy(m, e.judgeMeaning())
 	}
 	e.answerOptions(m)
 	options, err := evidence.Canonical(m)

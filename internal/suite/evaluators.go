@@ -59,8 +59,7 @@ func (e *Evaluator) table() y.Type {
 			y.Field{Key: "require_citations", Type: y.Bool(y.Into(&e.RequireCitations)).Default(false),
 				Doc: "Fail an answer that cites nothing."},
 			e.onError()),
-	}, e.answerVariants()...)...).At(y.Into(&e.Pos)).Keys(y.Into(&e.KeyPos)).
-		Refuse(notYet, "rubric_judge", "groundedness_judge", "citation_support_judge", "probability_judge", "cascade").
+	}, append(e.answerVariants(), e.judgeVariants()...)...)...).At(y.Into(&e.Pos)).Keys(y.Into(&e.KeyPos)).
 		Refuse(notByThisTool, foreignEvaluators()...)
 }
 
@@ -133,6 +132,7 @@ func (e *Evaluator) unit() y.Field {
 
 // complete fills in what depends on other keys.
 func (e *Evaluator) complete() {
+	defer e.completeJudge()
 	if e.Criterion != "" {
 		return
 	}
@@ -145,6 +145,10 @@ func (e *Evaluator) complete() {
 		e.Criterion = e.Type
 	case typeCitationValidity:
 		e.Criterion = "citations_valid"
+	case TypeGroundednessJudge:
+		e.Criterion = "groundedness"
+	case TypeCitationSupportJudge:
+		e.Criterion = "citation_support"
 	}
 }
 
@@ -153,8 +157,10 @@ func (e *Evaluator) Needs() []string {
 	switch e.Type {
 	case typeHitRate, typeRecall, typeMRR, typeNDCG:
 		return []string{evidence.RetrievalKind}
-	case typeCitationValidity:
+	case typeCitationValidity, TypeCitationSupportJudge:
 		return []string{evidence.ContextKind, evidence.CitationsKind}
+	case TypeGroundednessJudge:
+		return []string{evidence.ContextKind}
 	}
 	return e.answerNeeds()
 }

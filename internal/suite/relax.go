@@ -212,6 +212,8 @@ func (e *Evaluator) tightens(key string, new *Evaluator) bool {
 		return !new.Strip
 	case "casefold":
 		return !new.CaseFold
+	case "min_probability":
+		return new.Judge.MinProbability > e.Judge.MinProbability
 	case "require_citations":
 		return new.RequireCitations
 	case "k":

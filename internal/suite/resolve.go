@@ -37,7 +37,8 @@ type Resolved struct {
 	Command *ResolvedCommand // nil unless the system is a program
 	Auth    *Auth            // nil unless the endpoint has system.http.auth
 	TLS     *TLS             // nil unless it has system.http.tls
-	Secrets []string         // values from the environment and the URL's credentials, to be kept out of what is shown
+	Judges  map[*Judge]Connection
+	Secrets []string // values from the environment and the URL's credentials, to be kept out of what is shown
 }
 
 // ResolvedStart is a service to launch.
@@ -99,6 +100,7 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 	if c, key := s.System.command(); c != nil {
 		r.Command = &ResolvedCommand{Run: x.words(key+".run", c.Run, c.Pos), Env: x.variables(key+".env.", c.Env)}
 	}
+	r.Judges = x.connections(s)
 	if err := x.problems.Err(); err != nil {
 		return nil, err
 	}

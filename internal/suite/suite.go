@@ -32,6 +32,8 @@ type Suite struct {
 	Quantiles       []Quantile
 	Slices          []string            // such as metadata.topic
 	MinSliceSupport int                 // at least 1; 30 by default
+	Budget          *Budget             // of the calls of judges; nil without a bound
+	Pricing         []Price             // of the models of judges
 	Cache           bool                // reuse the answers of earlier runs, as --reuse does
 	Notes           []string            // keys that are accepted and have no effect
 	KeyPos          map[string]Position // of each key's value that is written
@@ -163,6 +165,8 @@ type Evaluator struct {
 	Decimal      string   // numeric: point or comma
 	Patterns     []string // refusal: own patterns
 	Builtin      string   // refusal: [RefusalPatterns] or none
+	Judge        *Judge   // evaluators that ask a model, but for cascades
+	Cascade      *Cascade // cascade
 
 	SchemaPath string // json_schema: the file that Schema comes from, as written, or ""
 }

@@ -114,7 +114,7 @@ cache: true
 replicates: 1
 egress: [raw_inputs]
 export_key: {fingerprint: x}
-pricing: [{model: m, input_per_mtok: 1}]
+pricing: [{model: m, input_per_mtok: 1, output_per_mtok: 2}]
 `)
 	if s.System.Version != "v2" || s.System.HTTP.Method != "PUT" || s.System.HTTP.Timeout != 500*time.Millisecond || s.System.HTTP.MaxBody != 1000 {
 		t.Errorf("system: %+v %+v", s.System, s.System.HTTP)

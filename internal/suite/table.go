@@ -48,6 +48,7 @@ func (s *Suite) table(d *draft) y.Type {
 	ignored := func(note string) y.Type {
 		return y.Ignored(func(Position) { s.Notes = append(s.Notes, note) })
 	}
+	budget := &Budget{}
 	return y.Mapping(y.Table{
 		{Key: "version", Type: y.Const(1, "this is the only version of the format that there is"),
 			Doc: "Version of the format."},
@@ -73,12 +74,14 @@ func (s *Suite) table(d *draft) y.Type {
 			Doc: "Reuse answers of earlier runs of the same system, as --reuse does. A deployed endpoint is then not called again."},
 		{Key: "replicates", Type: y.Const(1, "repeated calls are "+notYet),
 			Doc: "Calls for each case."},
-		{Key: "pricing", Type: ignored("pricing has no effect: it prices the calls of judges, which are " + notYet), Doc: "Prices of judge models. Accepted and ignored, since judges are not supported yet."},
+		{Key: "pricing", Type: y.List(y.Into(&s.Pricing), (*Price).table).Shown([]string{}),
+			Doc: "What the models of judges cost, for reports and budget.usd."},
+		{Key: "budget", Type: budget.table().At(func(at Position) { s.Budget, budget.Pos = budget, at }), Null: true,
+			Doc: "Bounds on the calls of judges in one run. The run stops before the call that follows; what is under way is finished. The cases that are left make the run partial."},
 		{Key: "egress", Type: ignored("egress has no effect: this tool sends nothing to a workspace"),
 			Doc: "Accepted and ignored."},
 		{Key: "export_key", Type: ignored("export_key has no effect: this tool keys no digest"),
 			Doc: "Accepted and ignored."},
-		y.Refused("budget", notYet+": a bound that is not kept would be worse than none"),
 		y.Refused("version_from", notYet),
 		y.Refused("rules", "a key of policies: write it into release.yaml or compare.yaml"),
 		y.Refused("predictive", notByThisTool),

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/judge"
+	"github.com/oloproof/oloproof-go/internal/runner"
+	"github.com/oloproof/oloproof-go/internal/store"
+)
+
+// openPanel makes the judges of the suite ready to be asked; verdicts is where
+// they are kept, nil for nowhere. Close the panel.
+func (x *activeRun) openPanel(verdicts *store.Cache) error {
+	cfg := judge.Config{
+		Suite: x.project.suite, Connections: x.resolved.Judges, Fresh: x.flags.freshJudgments,
+		Redact: x.redact, UserAgent: "oloproof/" + Version(),
+		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: x.transport,
+	}
+	if verdicts != nil {
+		cfg.Cache = verdicts
+	}
+	if x.tally != nil {
+		cfg.Spent = x.tally.judges()
+	}
+	var err error
+	x.panel, err = judge.New(cfg)
+	return err
+}
+
+// judge returns the judgments of a case: what is pure, and what the judges say.
+func (x *activeRun) judge(ctx context.Context, c *evidence.Case, e *evidence.Execution) ([]evidence.Judgment, error) {
+	judgments := x.project.eval.Prepare(c, e)
+	err := x.panel.Complete(ctx, c, e, judgments)
+	var spent *judge.SpentError
+	if errors.As(err, &spent) {
+		return nil, &runner.SpentError{Reason: err}
+	}
+	return judgments, err
+}
+
+// stopShort makes a run of what is finished, when the budget does not reach for
+// the rest.
+func (x *activeRun) stopShort(spent *runner.SpentError) error {
+	m := x.manifest
+	m.FinishedAt = x.env.Now().UTC()
+	m.Status, m.Completeness, m.Stopped = evidence.RunError, evidence.Partial, spent.Error()
+	if err := x.markNotRun(func(i int, o *evidence.Outcome) error { return x.tally.add(i, o) }); err != nil {
+		return err
+	}
+	x.sumUp()
+	return nil
+}
+
+// sumUp writes into the manifest what the cases came to.
+func (x *activeRun) sumUp() {
+	m := x.manifest
+	m.Counts, m.Cache, m.Stages, m.Notes = x.tally.counts, x.tally.cache, x.tally.stagesOf(m), x.notes()
+	x.tally.describeJudges(m)
+	if x.panel != nil && x.project.suite.Judged() {
+		use := x.panel.Use()
+		m.Judges = &use
+	}
+	for _, spec := range m.Metrics {
+		if len(spec.Served) > 1 && !strings.HasPrefix(spec.Type, "cascade") {
+			m.Notes = append(m.Notes, fmt.Sprintf("%s was judged by several models (%s): the provider changed the instrument; --fresh-judgments asks for every verdict again", spec.ID, strings.Join(spec.Served, ", ")))
+		}
+	}
+}
+
+// addJudged counts what only the full record of a case tells of its judgments,
+// which are in the order of the metrics.
+func (t *tally) addJudged(judgments []evidence.Judgment) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range judgments {
+		a := judgments[i].Asked
+		if a == nil {
+			continue
+		}
+		if t.served == nil {
+			t.served = map[int][]string{}
+		}
+		if a.Model != "" && !slices.Contains(t.served[i], a.Model) {
+			t.served[i] = append(t.served[i], a.Model)
+		}
+		t.asked.Calls += a.Calls
+		t.asked.InputTokens += a.InputTokens
+		t.asked.OutputTokens += a.OutputTokens
+		switch {
+		case a.Calls == 0:
+		case a.CostUSD == nil:
+			t.unpriced = true
+		default:
+			t.cost += *a.CostUSD
+		}
+	}
+}
+
+// judges is what the calls of judges came to.
+func (t *tally) judges() evidence.JudgeUse {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	use := t.asked
+	if use.Calls > 0 && !t.unpriced {
+		cost := t.cost
+		use.CostUSD = &cost
+	}
+	return use
+}
+
+// describeJudges writes into the manifest which models gave the verdicts.
+func (t *tally) describeJudges(m *evidence.Manifest) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	judged := 0
+	for i := range m.Metrics {
+		if m.Metrics[i].Kind == evidence.Quantile {
+			continue
+		}
+		if models := t.served[judged]; len(models) > 0 {
+			m.Metrics[i].Served = slices.Sorted(slices.Values(models))
+		}
+		judged++
+	}
+}

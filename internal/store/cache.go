@@ -40,8 +40,9 @@ CREATE INDEX IF NOT EXISTS verdict_hash ON verdict (hash);
 PRAGMA user_version = 2;`
 
 // Cache keeps executions across runs, for systems whose answers may be used
-// again, and the verdicts of judges. Its methods may be called by several goroutines, and several processes
-// may use one cache. Close it in the end.
+// again, answers of stages, and the verdicts of judges. Its methods may be called
+// by several goroutines, and several processes may use one cache. Close it in the
+// end.
 type Cache struct {
 	path       string
 	db         *sql.DB

@@ -10,11 +10,11 @@ import (
 // Stage returns what was kept of a stage's answer under a content id, if
 // anything was.
 func (c *Cache) Stage(id evidence.Digest) (row []byte, ok bool, err error) {
-	key, err := stageKey(id)
+	key, err := keyOf(id)
 	if err != nil {
 		return nil, false, err
 	}
-	row, err = c.find(key)
+	row, err = c.find(c.get, key)
 	return row, row != nil, err
 }
 
@@ -22,7 +22,7 @@ func (c *Cache) Stage(id evidence.Digest) (row []byte, ok bool, err error) {
 // It returns before the row is written; trouble with that is [Cache.Close]'s to
 // report.
 func (c *Cache) KeepStage(id evidence.Digest, row []byte) error {
-	key, err := stageKey(id)
+	key, err := keyOf(id)
 	if err != nil {
 		return err
 	}
@@ -30,9 +30,9 @@ func (c *Cache) KeepStage(id evidence.Digest, row []byte) error {
 	return nil
 }
 
-// stageKey is a content id as a key of the cache: its domain keeps it apart from
+// keyOf is a content id as a key of the cache: its domain keeps it apart from
 // the keys of executions.
-func stageKey(id evidence.Digest) (key cacheKey, err error) {
+func keyOf(id evidence.Digest) (key cacheKey, err error) {
 	if n, err := hex.Decode(key[:], []byte(id.Hex())); err != nil || n != len(key) {
 		return key, fmt.Errorf("%q is no content id", id)
 	}

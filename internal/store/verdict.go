@@ -2,8 +2,6 @@ package store
 
 import (
 	"database/sql"
-	"encoding/hex"
-	"fmt"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 )
@@ -36,12 +34,4 @@ func writeVerdict(tx *sql.Tx, put cachePut) error {
 	}
 	_, err := tx.Exec("INSERT INTO verdict (hash, key, line) VALUES (?, ?, ?)", put.key.hash(), put.key[:], put.line)
 	return err
-}
-
-// keyOf is a content id as a key of the cache.
-func keyOf(id evidence.Digest) (key cacheKey, err error) {
-	if n, err := hex.Decode(key[:], []byte(id.Hex())); err != nil || n != len(key) {
-		return key, fmt.Errorf("%q is no content id", id)
-	}
-	return key, nil
 }

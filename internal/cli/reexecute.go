@@ -293,8 +293,8 @@ func (r *reexecution) childManifest(a *arm, work evidence.Digest) *evidence.Mani
 func (r *reexecution) takeUp(a *arm) error {
 	kept := a.writer.Manifest()
 	a.manifest.ID, a.manifest.StartedAt = kept.ID, kept.StartedAt
-	err := a.writer.Replay(func(i int, o *evidence.Outcome, e *evidence.Execution) error {
-		a.tally.addExecution(e)
+	err := a.writer.Replay(func(i int, o *evidence.Outcome, line *evidence.CaseLine) error {
+		a.tally.addExecution(&line.Execution)
 		a.outcomes[i] = outcomeOf(o.Judgments[0], o.ErrorKind)
 		return a.tally.add(i, o)
 	})
@@ -324,7 +324,7 @@ func (r *reexecution) run(ctx context.Context) error {
 			return &c, nil
 		},
 		Done:   func(i int) bool { n, a := r.place(i); return a.writer.Done(n) },
-		System: r, Judge: r.eval.Judge, Redact: r.active.redact, Sink: r.keep,
+		System: r, Judge: r.judge, Redact: r.active.redact, Sink: r.keep,
 		Concurrency: r.parent.Manifest.Concurrency, Now: r.env.Now,
 		Progress: func(p runner.Progress) { progress.Update(p.Skipped, p.Finished, p.Finished-p.OK) },
 	})
@@ -337,6 +337,11 @@ func (r *reexecution) run(ctx context.Context) error {
 		}
 	}
 	return problem.Errorf("no case was answered when it was executed again, so nothing was learned: %s", firstCause(summary))
+}
+
+// judge returns what the criterion says of an execution.
+func (r *reexecution) judge(_ context.Context, c *evidence.Case, e *evidence.Execution) ([]evidence.Judgment, error) {
+	return r.eval.Judge(c, e), nil
 }
 
 // Execute implements [runner.System]: it executes one case in one arm.

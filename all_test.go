@@ -70,7 +70,7 @@ var may = map[string][]string{
 	"internal/netguard": {},
 	"internal/relax":    {},
 	"internal/stats":    {},
-	"internal/probe":    {"internal/evidence"},
+	"internal/probe":    {"internal/evidence", "internal/stream"},
 	"presets":           {},
 	"internal/evidence": {"internal/problem"},
 	"internal/measure":  {"internal/evidence", "internal/stats"},

@@ -279,7 +279,7 @@ func (l *list) propose() *Sources {
 		s.DocIDs = cutAll(s.DocIDs)
 	}
 	items := firsts(l.place.path)
-	if n := len(items); n > 0 && items[n-1].each && l.zip == nil && l.doc.ok() && !l.repeats {
+	if n := len(items); n > 0 && items[n-1].each && l.zip == nil && l.doc.ok() && !l.repeats && l.plain() {
 		if path, ok := dotted(items[:n-1]); ok && singles(items[:n-1]) {
 			s.Items = path
 		}
@@ -300,6 +300,21 @@ func (l *list) propose() *Sources {
 		s.Sure = Unsure
 	}
 	return s
+}
+
+// plain reports whether dotted paths lead to all that is taken of an element.
+func (l *list) plain() bool {
+	for _, c := range []*choice{l.doc, l.chunk, l.score, l.text} {
+		if c == nil {
+			continue
+		}
+		for _, col := range c.columns {
+			if slices.ContainsFunc(col.path, func(key string) bool { return key == "" || strings.Contains(key, ".") }) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // singles reports whether a path goes through no list but those of

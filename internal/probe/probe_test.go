@@ -5,18 +5,22 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/itchyny/gojq"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 )
 
 var update = flag.Bool("update", false, "rewrite expected outputs")
+
+const question = "How long is the battery warranty?"
 
 // endpoints holds bodies of deployed services; see its README.
 const endpoints = "../../testdata/endpoints"
@@ -148,46 +152,117 @@ func docsOf(t *testing.T, p *Proposal, v evidence.Value) []string {
 	return ids
 }
 
-// What the bodies of deployed services are mapped to by structure alone.
+// outcome is how a proposal compares with what a mapping must give.
+type outcome struct {
+	right          bool
+	answer, docs   string // for the table
+	sure           Sureness
+	missed, detail string
+}
+
+func compare(t *testing.T, p *Proposal, v evidence.Value, wantAnswer string, wantDocs []string) outcome {
+	t.Helper()
+	answer, docs := answerOf(t, p, v), docsOf(t, p, v)
+	o := outcome{answer: "none", docs: "none", sure: Sure}
+	if p.Answer != nil {
+		o.answer, o.sure = "`"+p.Answer.Path+"`", p.Answer.Sure
+		if p.Answer.Path == "" {
+			o.answer = "jq"
+		}
+	}
+	if p.Sources != nil {
+		o.sure = min(o.sure, p.Sources.Sure)
+		o.docs = "`" + p.Sources.Items + "`, id `" + strings.Join(p.Sources.Doc.Paths, "` or `") + "`"
+		if p.Sources.JQ != "" {
+			o.docs = "jq, id `" + strings.Join(p.Sources.Doc.Paths, "` or `") + "`"
+		}
+	}
+	var missed []string
+	if answer != wantAnswer {
+		missed = append(missed, "answer")
+	}
+	if !slices.Equal(docs, wantDocs) {
+		missed = append(missed, "documents")
+	}
+	o.missed, o.right = strings.Join(missed, ", "), len(missed) == 0
+	o.detail = fmt.Sprintf("answer %q, want %q; documents %q, want %q", answer, wantAnswer, docs, wantDocs)
+	return o
+}
+
+// What the bodies and streams of deployed services are mapped to by structure
+// alone, no preset consulted. The table is in docs/endpoints.md.
 func TestUnaided(t *testing.T) {
 	mappings := readMappings(t)
-	var names []string
-	for name := range mappings {
-		names = append(names, name)
+	var rows []string
+	right, all := 0, 0
+	row := func(name string, o outcome) {
+		all++
+		verdict := "yes"
+		if o.right {
+			right++
+		} else {
+			verdict = "no: " + o.missed
+			t.Logf("%s: %s", name, o.detail)
+		}
+		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s | %s |", name, o.answer, o.docs, o.sure, verdict))
 	}
-	slices.Sort(names)
-	right := 0
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(mappings)) {
 		want := mappings[name]
 		v := body(t, filepath.Join(endpoints, "responses", want.File))
-		p := Propose(v, []string{"How long is the battery warranty?"})
-		answer, docs := answerOf(t, p, v), docsOf(t, p, v)
-		wantAnswer := ""
+		answer := ""
 		if want.Result.Answer != nil {
-			wantAnswer = *want.Result.Answer
+			answer = *want.Result.Answer
 		}
-		var wantDocs []string
+		var docs []string
 		for _, c := range want.Result.Candidates {
-			wantDocs = append(wantDocs, c.DocID)
+			docs = append(docs, c.DocID)
 		}
-		ok := answer == wantAnswer && slices.Equal(docs, wantDocs)
-		if ok {
-			right++
-		}
-		var cites []string
-		if p.Citations != nil {
-			cites = p.Citations.IDs
-		}
-		t.Logf("%v %s\n\tanswer %q\n\tdocs %q\n\tcites %q want %q", ok, name, answer, docs, cites, want.Result.CitationIDs)
-		if p.Answer != nil {
-			t.Logf("\t%v %s %s %s", p.Answer.Sure, p.Answer.Path, p.Answer.JQ, p.Answer.Why)
-		}
-		if p.Sources != nil {
-			t.Logf("\t%v %s %s items=%s doc=%v chunk=%v score=%v text=%v\n\t%s", p.Sources.Sure, p.Sources.Kind, p.Sources.JQ, p.Sources.Items, p.Sources.Doc, p.Sources.Chunk, p.Sources.Score, p.Sources.Text, p.Sources.Why)
-		}
-		if !ok {
-			t.Logf("\tWANT %q %q", wantAnswer, wantDocs)
-		}
+		row(want.File, compare(t, Propose(v, []string{question}), v, answer, docs))
 	}
-	t.Logf("%d of %d", right, len(names))
+	bodies := right
+	if 3*right < 2*all {
+		t.Errorf("%d of %d bodies are mapped rightly, want two thirds", right, all)
+	}
+	streams := readStreams(t)
+	for _, name := range slices.Sorted(maps.Keys(streams)) {
+		want := streams[name]
+		if want.State != "complete" {
+			continue
+		}
+		s := readStream(t, name)
+		p := Propose(s.Document, []string{question})
+		var docs []string
+		if want.FirstSource != nil {
+			docs = []string{*want.FirstSource}
+		}
+		row(name, compare(t, p, s.Document, thinkBlock.ReplaceAllString(want.Answer, ""), docs))
+	}
+	text := fmt.Sprintf("%d of %d: %d of %d bodies and %d of %d streams.\n\n| body or stream | answer | sources | how sure | right |\n|---|---|---|---|---|\n%s\n",
+		right, all, bodies, len(mappings), right-bodies, all-len(mappings), strings.Join(rows, "\n"))
+	golden(t, "unaided", text)
+}
+
+// golden compares a part of docs/endpoints.md with what a test computes.
+func golden(t *testing.T, name, want string) {
+	t.Helper()
+	const page = "../../docs/endpoints.md"
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := "<!-- "+name+": written by a test -->\n", "<!-- /"+name+" -->\n"
+	before, rest, found := strings.Cut(string(data), begin)
+	got, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no part %s", page, name)
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(before+begin+"\n"+want+"\n"+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(got)); diff != "" {
+		t.Errorf("%s, part %s (-want +got); run with -update:\n%s", page, name, diff)
+	}
 }

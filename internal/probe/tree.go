@@ -269,6 +269,9 @@ func optional(path []step, i int) bool {
 }
 
 func jqKey(key string) string {
+	if key == "" {
+		return `.[""]`
+	}
 	for i, r := range key {
 		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 		if !letter && (i == 0 || r < '0' || r > '9') {

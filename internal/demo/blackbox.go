@@ -26,6 +26,8 @@ const (
 type helpCentre struct {
 	library     library
 	expandQuery bool
+	// garnish adds what the sources do not say to an answer; nil adds nothing.
+	garnish func(question, answer string) string
 }
 
 // reply is the body of an answer.
@@ -100,6 +102,9 @@ func (h *helpCentre) answer(question string) reply {
 		}
 		sentence, i := bestSentence(query, texts)
 		res = result{Answer: sentence, Citations: []string{prompt.Items[i].DocID}}
+		if h.garnish != nil {
+			res.Answer = h.garnish(question, sentence)
+		}
 	}
 	candidates := make([]retrieved, len(found))
 	for i, c := range found {
@@ -138,9 +143,8 @@ func assemble(found []candidate) promptContext {
 	return c
 }
 
-// blackBox serves the help centre: POST /answer takes {"question": "…"}, GET
-// /health says that it is up.
-func blackBox(opt Options) (http.Handler, error) {
+// corpus is what the help centre searches.
+func corpus() (library, error) {
 	project, ok := examples.Open("blackbox_rag")
 	if !ok {
 		return nil, errors.New("the example project blackbox_rag is not embedded")
@@ -148,6 +152,16 @@ func blackBox(opt Options) (http.Handler, error) {
 	lib, err := readLibrary(project, "data/corpus.jsonl")
 	if err != nil {
 		return nil, fmt.Errorf("example corpus: %w", err)
+	}
+	return lib, nil
+}
+
+// blackBox serves the help centre: POST /answer takes {"question": "…"}, GET
+// /health says that it is up.
+func blackBox(opt Options) (http.Handler, error) {
+	lib, err := corpus()
+	if err != nil {
+		return nil, err
 	}
 	h := &helpCentre{library: lib, expandQuery: opt.ExpandQuery}
 	mux := http.NewServeMux()

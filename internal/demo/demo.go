@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // ErrUnknown is part of the error for a name that no example service has.
@@ -23,18 +24,29 @@ type Options struct {
 	// ExpandQuery adds synonyms to a question before searching: the candidate
 	// change of the tutorial.
 	ExpandQuery bool
+
+	// Of the stand-in judge: the model that it says it is, in place of the one it
+	// is asked for; the share of texts that it is wrong about; whether it obeys
+	// what stands in the text under judgment; how long it takes.
+	Model     string
+	ErrorRate float64
+	Gullible  bool
+	Delay     time.Duration
 }
 
 // service is one example service.
 type service struct {
 	name    string
+	path    string // where it answers
 	handler func(Options) (http.Handler, error)
 }
 
 // services lists the example services in the order they are shown.
 func services() []service {
 	return []service{
-		{"blackbox_rag", blackBox},
+		{"blackbox_rag", "/answer", blackBox},
+		{"judged_rag", "/answer", judgedRAG},
+		{"judge", "/v1", judgeService},
 	}
 }
 
@@ -50,10 +62,18 @@ func Names() []string {
 // Handler is the example service of that name, or an error that is
 // [ErrUnknown] when there is none.
 func Handler(name string, opt Options) (http.Handler, error) {
+	s, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	return s.handler(opt)
+}
+
+func find(name string) (service, error) {
 	for _, s := range services() {
 		if s.name == name {
-			return s.handler(opt)
+			return s, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: %q (there is: %s)", ErrUnknown, name, strings.Join(Names(), ", "))
+	return service{}, fmt.Errorf("%w: %q (there is: %s)", ErrUnknown, name, strings.Join(Names(), ", "))
 }

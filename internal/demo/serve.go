@@ -16,7 +16,11 @@ const shutdownTime = 2 * time.Second
 // Serve runs the example service of that name until ctx ends. It fails when
 // there is no such service ([ErrUnknown]) or the address cannot be had.
 func Serve(ctx context.Context, name string, opt Options) error {
-	handler, err := Handler(name, opt)
+	s, err := find(name)
+	if err != nil {
+		return err
+	}
+	handler, err := s.handler(opt)
 	if err != nil {
 		return err
 	}
@@ -26,7 +30,7 @@ func Serve(ctx context.Context, name string, opt Options) error {
 		return fmt.Errorf("cannot listen on %s: %w", opt.Addr, err)
 	}
 	if opt.Log != nil {
-		fmt.Fprintf(opt.Log, "%s answers on http://%s/answer  (Ctrl-C ends it)\n", name, listener.Addr())
+		fmt.Fprintf(opt.Log, "%s answers on http://%s%s  (Ctrl-C ends it)\n", name, listener.Addr(), s.path)
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan error, 1)

@@ -200,12 +200,17 @@ func fence(blocks []block) string {
 
 // key is the content id of what a judge of this identity says of what it is shown.
 func (s shown) key(judge evidence.Digest) (evidence.Digest, error) {
+	return evidence.ContentID("verdict/v1", map[string]any{"judge": judge, "reads": s.digests()})
+}
+
+// digests are those of what is shown, by name.
+func (s shown) digests() map[string]string {
 	read := map[string]string{}
 	for _, b := range s.blocks {
 		sum := sha256.Sum256([]byte(b.text))
 		read[b.name] = hex.EncodeToString(sum[:])
 	}
-	return evidence.ContentID("verdict/v1", map[string]any{"judge": judge, "reads": read})
+	return read
 }
 
 // data writes the blocks between their fences.

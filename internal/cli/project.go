@@ -12,6 +12,7 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/dataset"
 	"github.com/oloproof/oloproof-go/internal/evaluate"
+	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/policy"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/store"
@@ -98,7 +99,7 @@ func (p *project) openData(collect func(error) error) error {
 			return err
 		}
 	}
-	opt := dataset.Options{Slices: p.suite.Slices, Visit: p.eval.Check}
+	opt := dataset.Options{Slices: p.suite.Slices, Visit: p.visit()}
 	if p.suite.Dataset != "" {
 		path, err := casesPath(p.suite)
 		if err == nil {
@@ -114,6 +115,23 @@ func (p *project) openData(collect func(error) error) error {
 		return collect(p.policy.Check(p.eval.Specs(), p.suite.Slices))
 	}
 	return nil
+}
+
+// visit returns what is to be found in each case: what evaluators and templates
+// lack.
+func (p *project) visit() func(*evidence.Case) []string {
+	h := p.suite.System.HTTP
+	if h == nil || h.Sequence() == nil && h.Mapping == nil {
+		return p.eval.Check
+	}
+	requests, m := h.Sequence(), h.Mapping
+	return func(c *evidence.Case) []string {
+		messages := p.eval.Check(c)
+		for _, err := range requests.CheckCase(c, m) {
+			messages = append(messages, fmt.Sprintf("case %s lacks what the request needs: %v", c.ID, err))
+		}
+		return messages
+	}
 }
 
 // casesPath returns where the data set of a suite lies.

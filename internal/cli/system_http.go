@@ -12,6 +12,7 @@ func (x *activeRun) openHTTP(concurrency int) (*system, error) {
 	s, err := httpsystem.New(httpsystem.Config{
 		URL: x.resolved.URL, Method: h.Method, Headers: x.resolved.Headers, Timeout: h.Timeout,
 		OutputPath: h.OutputPath, Artifacts: h.Artifacts, MaxBody: h.MaxBody,
+		Mapping: h.Mapping, Calls: x.resolved.Calls, UUID: (&uuids{random: x.env.Rand}).next,
 		Concurrency: concurrency, UserAgent: "oloproof/" + Version(), Redact: x.redact,
 		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: x.transport,
 	})

@@ -24,6 +24,9 @@ type Retrieval struct {
 	Query      Value     // any JSON; nil is null
 	Depth      int       // places asked for, at least 1 and at least len(Candidates)
 	Candidates []Passage // never nil in a decoded artifact
+	// Source is "context" or "cited" when the list is not what a search returned,
+	// but what reached the model, or only what the answer cites.
+	Source string
 }
 
 // Passage is one candidate of a retrieval.

@@ -47,7 +47,7 @@ func DecodeArtifact(kind string, v Value, into *Artifacts) error {
 
 func decodeRetrieval(v Value) (Retrieval, error) {
 	var r Retrieval
-	err := object(v, "", []string{"query", "depth", "candidates"}, []string{"depth", "candidates"}, func(key string, v Value) (err error) {
+	err := object(v, "", []string{"query", "depth", "candidates", "source"}, []string{"depth", "candidates"}, func(key string, v Value) (err error) {
 		switch key {
 		case "query":
 			if !IsNull(v) {
@@ -57,6 +57,10 @@ func decodeRetrieval(v Value) (Retrieval, error) {
 			r.Depth, err = whole(v, 1)
 		case "candidates":
 			r.Candidates, err = list(v, "candidates", decodePassage)
+		case "source":
+			if r.Source, err = oneOf(v, retrievalSources); r.Source == retrievalSources[0] {
+				r.Source = ""
+			}
 		}
 		return err
 	})
@@ -65,6 +69,9 @@ func decodeRetrieval(v Value) (Retrieval, error) {
 	}
 	return r, err
 }
+
+// retrievalSources are the values of source, the default first.
+var retrievalSources = []string{"retrieval", "context", "cited"}
 
 var passageKeys = []string{"doc_id", "chunk_id", "score", "text", "metadata"}
 

@@ -80,7 +80,11 @@ func appendRetrieval(dst []byte, r *Retrieval) []byte {
 	dst = append(dst, `,"depth":`...)
 	dst = strconv.AppendInt(dst, int64(r.Depth), 10)
 	dst = append(dst, `,"query":`...)
-	return append(appendRaw(dst, r.Query), '}')
+	dst = appendRaw(dst, r.Query)
+	if r.Source != "" {
+		dst = appendString(append(dst, `,"source":`...), r.Source)
+	}
+	return append(dst, '}')
 }
 
 func appendPassage(dst []byte, p *Passage) []byte {

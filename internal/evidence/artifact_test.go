@@ -37,7 +37,7 @@ func TestDecodeArtifact(t *testing.T) {
 		{RetrievalKind, `{"depth":3,"candidates":[{"doc_id":"a","text":5}]}`, `candidates[0].text: want a string or null, found 5`},
 		{RetrievalKind, `{"depth":3,"candidates":[{"doc_id":"a","metadata":null}]}`, `candidates[0].metadata: want an object, found null`},
 		{RetrievalKind, `{"depth":3,"candidates":[{"doc_id":"a","textt":"x"}]}`, `candidates[0].textt: unknown key, did you mean text?`},
-		{RetrievalKind, `{"depth":3,"candidates":[],"took_ms":1}`, `took_ms: unknown key, allowed are query, depth, candidates`},
+		{RetrievalKind, `{"depth":3,"candidates":[],"took_ms":1}`, `took_ms: unknown key, allowed are query, depth, candidates, source`},
 		{ContextKind, `{"items":[]}`, ``},
 		{ContextKind, `{"items":[{"doc_id":"a","chunk_id":"c","position":1,"tokens":0,"text":"x"}],"token_budget":0,"source":"reranker"}`, ``},
 		{ContextKind, `{"dropped":[]}`, `items: missing, it is required`},

@@ -32,7 +32,9 @@ const (
 	ErrEmptyBody     ErrorKind = "empty_body"
 	ErrInvalidJSON   ErrorKind = "invalid_json"
 	ErrTooLarge      ErrorKind = "body_too_large"
-	ErrMissingOutput ErrorKind = "missing_output" // nothing at output_path
+	ErrMissingOutput ErrorKind = "missing_output" // nothing where the output should be
+	ErrReported      ErrorKind = "reported_error" // an answer that says it is none, such as an error in a 200
+	ErrMapping       ErrorKind = "mapping_failed" // an answer of another shape than the suite says
 	ErrProgram       ErrorKind = "program_failed" // a program under test ended or answered badly
 	ErrNotRecorded   ErrorKind = "not_recorded"   // of a diagnosis: the run did not record what to execute the case with
 )
@@ -41,6 +43,7 @@ const (
 type Execution struct {
 	Status    Status
 	Output    Value // nil unless Status is OK; JSON null is an output
+	RawOutput Value // the output as it came, when parts were taken out of its text; else nil
 	Artifacts Artifacts
 	Error     *ExecutionError // nil when Status is OK
 	Attempts  []Attempt       // every call made for the case, in order; at least one unless cached
@@ -88,6 +91,8 @@ type ContractError struct {
 	Path     string // where it was looked for; "" when the system recorded it itself
 	Problem  string // "missing", or what is wrong with it: "candidates[0].doc_id: …"
 	Found    string // what stood there, shortened
+	Key      string // of the suite, for an artifact that is made; "" for one in its fixed shape
+	Around   string // the smallest object around, redacted and shortened
 }
 
 // ProblemMissing is the Problem of a [ContractError] when nothing was recorded.
@@ -102,6 +107,9 @@ func (e *ContractError) Error() string {
 	if e.Found != "" && !strings.HasSuffix(e.Problem, "found "+e.Found) { // else the problem says it
 		found = "; found " + shorten(e.Found, 200)
 	}
+	if e.Key != "" {
+		return e.made(at, found)
+	}
 	if e.Path != "" && (e.Problem == ProblemMissing || e.Found == "null") {
 		fix = fmt.Sprintf(" (if some answers have none by design, declare it as %s: {path: %s, optional: true})", e.Artifact, e.Path)
 	}
@@ -109,4 +117,19 @@ func (e *ContractError) Error() string {
 		return fmt.Sprintf("case %q: no %s artifact%s%s%s", e.CaseID, e.Artifact, at, found, fix)
 	}
 	return fmt.Sprintf("case %q: malformed %s artifact%s: %s%s%s", e.CaseID, e.Artifact, at, e.Problem, found, fix)
+}
+
+// made is the text for an artifact that is made of an answer.
+func (e *ContractError) made(at, found string) string {
+	what := fmt.Sprintf("malformed %s artifact%s: %s", e.Artifact, at, e.Problem)
+	fix := ""
+	if e.Problem == ProblemMissing {
+		what = fmt.Sprintf("no %s artifact%s", e.Artifact, at)
+		fix = " (if some answers have none by design, add optional: true)"
+	}
+	around := ""
+	if e.Around != "" {
+		around = "; around it: " + e.Around
+	}
+	return fmt.Sprintf("case %q: %s%s%s%s; it is made by %s", e.CaseID, what, found, fix, around, e.Key)
 }

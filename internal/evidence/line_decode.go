@@ -486,6 +486,8 @@ func (e *Execution) decode(v Value) error {
 			}
 		case "output":
 			output = member
+		case "raw_output":
+			e.RawOutput = member.Clone()
 		case "error":
 			if !IsNull(member) {
 				e.Error, err = decodeExecutionError(member)

@@ -242,6 +242,10 @@ func appendExecution(dst []byte, e *Execution) []byte {
 		dst = append(dst, `,"output":`...)
 		dst = appendRaw(dst, e.Output)
 	}
+	if len(e.RawOutput) > 0 {
+		dst = append(dst, `,"raw_output":`...)
+		dst = appendRaw(dst, e.RawOutput)
+	}
 	if e.Stages != (StageUse{}) {
 		dst = appendStageUse(dst, e.Stages)
 	}

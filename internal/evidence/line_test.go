@@ -230,7 +230,7 @@ func TestCaseLineRoundTrip(t *testing.T) {
 		c.Digest, _ = CaseDigest(&c)
 		e := Execution{
 			Status: StatusOK, Output: drawValue(t, "output"), LatencyMS: rapid.Float64Range(0, 1e6).Draw(t, "latency"),
-			StartedAt: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "start"), 0).UTC(), FromCache: rapid.Bool().Draw(t, "cached"), Artifacts: drawArtifacts(t), Usage: drawUsage(t),
+			StartedAt: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "start"), 0).UTC(), FromCache: rapid.Bool().Draw(t, "cached"), Artifacts: drawArtifacts(t), Usage: drawUsage(t), RawOutput: drawRawOutput(t),
 		}
 		if rapid.Bool().Draw(t, "failed") {
 			e.Status, e.Output = StatusError, nil
@@ -427,4 +427,11 @@ var pythonCases = []string{
 	`trial OK "" artifacts=1,1,1 ok=1/1/ hit_rate_at_2=1/1/ ndcg_at_2=1/0.6309297535714575/ citations_valid=1/1/`,
 	`hours OK "" artifacts=1,1,1 ok=1/0/ hit_rate_at_2=3/0/no_relevance_labels ndcg_at_2=3/0/no_relevance_labels citations_valid=1/1/`,
 	`gone ERROR "http_status" artifacts=0,0,0 `,
+}
+
+func drawRawOutput(t *rapid.T) Value {
+	if !rapid.Bool().Draw(t, "stripped") {
+		return nil
+	}
+	return Value(`"<think>x</think> ` + rapid.StringMatching(`[a-z]*`).Draw(t, "raw") + `"`)
 }

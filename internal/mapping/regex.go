@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"strings"
 )
 
 // CheckRegex says what is wrong with a regular expression, or "". KEY stands
@@ -22,9 +23,16 @@ func regexFault(err error) string {
 	if !errors.As(err, &e) {
 		return fmt.Sprintf("no regular expression: %v", err)
 	}
-	text := fmt.Sprintf("no regular expression that RE2 can run: %s at %q", e.Code, e.Expr)
-	if e.Code == syntax.ErrInvalidPerlOp {
-		text += " (look-around and back-references do not exist there: match the neighbours too, and put what counts into a group)"
+	what, at := e.Code.String(), e.Expr
+	switch {
+	case strings.HasPrefix(e.Expr, "(?<=") || strings.HasPrefix(e.Expr, "(?<!"):
+		what, at = "look-behind", e.Expr[:4]
+	case e.Code == syntax.ErrInvalidPerlOp && (e.Expr == "(?=" || e.Expr == "(?!"):
+		what = "look-ahead"
+	case e.Code == syntax.ErrInvalidEscape && len(e.Expr) == 2 && '1' <= e.Expr[1] && e.Expr[1] <= '9':
+		what = "a back-reference"
+	default:
+		return fmt.Sprintf("no regular expression that RE2 can run: %s at %q", what, e.Expr)
 	}
-	return text
+	return fmt.Sprintf("no regular expression that RE2 can run: %s at %q (match the neighbours too, and put what counts into a group)", what, at)
 }

@@ -34,6 +34,7 @@ func Call(w io.Writer, c *evidence.Case, e *evidence.Execution, specs []evidence
 		p.short("input", c.Input)
 		p.tries(e)
 		p.short("output", e.Output)
+		p.short("as it came", e.RawOutput)
 		p.artifactLines(&e.Artifacts)
 		p.raw("(in full: " + Clean(hint) + ")")
 	}
@@ -68,7 +69,11 @@ func (p *printer) artifactLines(a *evidence.Artifacts) {
 		for i, c := range r.Candidates {
 			ids[i] = passage(c.DocID, c.ChunkID)
 		}
-		p.raw(fmt.Sprintf("%s: depth %d, %s", evidence.RetrievalKind, r.Depth, listed("candidate", ids)))
+		source := ""
+		if r.Source != "" {
+			source = " (" + r.Source + ")"
+		}
+		p.raw(fmt.Sprintf("%s%s: depth %d, %s", evidence.RetrievalKind, source, r.Depth, listed("candidate", ids)))
 	}
 	for _, c := range a.Context {
 		items := make([]string, len(c.Items))

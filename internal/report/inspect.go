@@ -211,6 +211,9 @@ func (p *printer) execution(e *evidence.Execution) {
 		p.lines(e.Log)
 	}
 	p.value("output", e.Output)
+	if len(e.RawOutput) > 0 {
+		p.value("as it came", e.RawOutput)
+	}
 	p.artifacts(&e.Artifacts)
 }
 

@@ -134,7 +134,7 @@ func (h *HTTP) further(name string, at Position, r *mapping.Request) y.Type {
 func (h *HTTP) poll() y.Type {
 	p := &mapping.Poll{Request: mapping.Request{Key: httpKey + "poll"}}
 	return h.mapping(p.Key, h.address(&p.Request), h.requestTable(&p.Request), y.Table{
-		{Key: "until", Type: h.condition(p.Key+".until", func(c *mapping.Condition) { p.Until = *c }), Required: true,
+		{Key: "until", Type: h.conditionInto(p.Key+".until", &p.Until), Required: true,
 			Doc: "What holds of the answer once the work is done."},
 		{Key: "fail_when", Type: h.condition(p.Key+".fail_when", y.Into(&p.FailWhen)), Null: true,
 			Doc: "What holds of the answer once the work has failed."},
@@ -207,17 +207,25 @@ func cut(set func(*mapping.Cut)) y.Type {
 
 // value is a path, a list of paths, or a mapping.
 func (h *HTTP) value(key string, set func(*mapping.Value)) y.Type {
-	v := &mapping.Value{Key: key}
+	v := &mapping.Value{}
+	return y.At(func(Position) { set(v) }, h.valueInto(key, v))
+}
+
+func (h *HTTP) valueInto(key string, v *mapping.Value) y.Type {
+	v.Key = key
 	one, several := paths(v)
-	return y.At(func(at Position) { h.Places[key] = at; set(v) },
-		y.Shape(one, several, h.mapping(key, valueTable(v))))
+	return y.At(h.place(key), y.Shape(one, several, h.mapping(key, valueTable(v))))
 }
 
 func (h *HTTP) condition(key string, set func(*mapping.Condition)) y.Type {
 	c := &mapping.Condition{}
+	return y.At(func(Position) { set(c) }, h.conditionInto(key, c))
+}
+
+func (h *HTTP) conditionInto(key string, c *mapping.Condition) y.Type {
 	c.Key = key
 	one, _ := paths(&c.Value)
-	return y.At(func(at Position) { h.Places[key] = at; set(c) }, y.Either(one, h.mapping(key, valueTable(&c.Value), y.Table{
+	return y.At(h.place(key), y.Either(one, h.mapping(key, valueTable(&c.Value), y.Table{
 		{Key: "equals", Type: y.JSON(func(v evidence.Value) { c.Equals = v }),
 			Doc: "Value that it must equal, or a list of which it must equal one; true when absent."},
 		{Key: "absent", Type: y.Bool(y.Into(&c.Absent)).Default(false),
@@ -228,7 +236,7 @@ func (h *HTTP) condition(key string, set func(*mapping.Condition)) y.Type {
 func (h *HTTP) fields(key string, into *[]mapping.Field) *y.EntriesType {
 	return y.Entries(y.Into(into), fieldName, "a name of letters, digits, hyphens and underscores", func(name string, at Position, f *mapping.Field) y.Type {
 		f.Name = name
-		return h.value(key+"."+name, func(v *mapping.Value) { f.Value = *v; f.Key = key + "." + name }).(y.Type)
+		return h.valueInto(key+"."+name, &f.Value)
 	})
 }
 

@@ -100,12 +100,45 @@ func (h *HTTP) checkMapping(f *strictyaml.File) {
 	if method, ok := h.KeyPos["method"]; ok && h.Calls.Main.Method != h.Method {
 		f.Problem(method, "system.http.method is %s and system.http.request.method is %s: remove one", h.Method, h.Calls.Main.Method)
 	}
+	formed := true
 	for i := range h.Artifacts {
-		h.checkArtifactForm(f, &h.Artifacts[i])
+		formed = h.checkArtifactForm(f, &h.Artifacts[i]) && formed
+	}
+	if !formed || !h.Mapped() {
+		return
+	}
+	var problems, ofCalls []mapping.Problem
+	h.Mapping, problems = mapping.Compile(h.Spec, h.documents())
+	_, ofCalls = mapping.CompileCalls(&h.Calls, nil)
+	for _, p := range append(problems, ofCalls...) {
+		at(p.Key, "%s", p.Message)
+	}
+	if len(problems) > 0 {
+		h.Mapping = nil
 	}
 }
 
-func (h *HTTP) checkArtifactForm(f *strictyaml.File, a *ArtifactPath) {
+// documents lists the answers that a mapping may name.
+func (h *HTTP) documents() []string { return append(h.Calls.Documents(), mapping.Frames) }
+
+// Templates reports whether requests are made of templates, or are several.
+func (h *HTTP) Templates() bool {
+	_, request := h.Places[httpKey+"request"]
+	return request || h.Calls.Setup != nil || h.Calls.Poll != nil || len(h.Calls.Requests) > 0
+}
+
+// Sequence returns the requests of a case, with what comes from the environment
+// left as it is written; nil when there is only that with the input as its body.
+func (h *HTTP) Sequence() *mapping.Sequence {
+	if !h.Templates() {
+		return nil
+	}
+	s, _ := mapping.CompileCalls(&h.Calls, nil)
+	return s
+}
+
+// checkArtifactForm reports whether an artifact says in one way where it stands.
+func (h *HTTP) checkArtifactForm(f *strictyaml.File, a *ArtifactPath) bool {
 	m := a.Mapped
 	if m == nil {
 		key := httpKey + "artifacts." + a.Kind
@@ -113,7 +146,7 @@ func (h *HTTP) checkArtifactForm(f *strictyaml.File, a *ArtifactPath) {
 		if _, form := h.Places[key+formOf]; form && !written {
 			f.Problem(a.Pos, "%s says not where the artifact stands: write one of path, jq, items and markers", key)
 		}
-		return
+		return written || a.Path != ""
 	}
 	var forms []string
 	for _, form := range []struct {
@@ -129,6 +162,7 @@ func (h *HTTP) checkArtifactForm(f *strictyaml.File, a *ArtifactPath) {
 	report := func(format string, args ...any) {
 		f.Problem(h.Place(m.Key), "%s: "+format, append([]any{m.Key}, args...)...)
 	}
+	formed := len(forms) == 1
 	switch {
 	case len(forms) == 0:
 		f.Problem(h.Place(m.Key), "%s says not where the artifact stands: write one of path, jq, items and markers", m.Key)
@@ -151,8 +185,10 @@ func (h *HTTP) checkArtifactForm(f *strictyaml.File, a *ArtifactPath) {
 	for _, field := range m.Fields {
 		if known != nil && !slices.Contains(known, field.Name) {
 			f.Problem(h.Place(field.Key), "%s: %s has no field %s%s (allowed: %s)", m.Key, a.Kind, field.Name, didYouMean(field.Name, known), strings.Join(known, ", "))
+			formed = false
 		}
 	}
+	return formed
 }
 
 // didYouMean proposes the nearest of several words, or nothing.

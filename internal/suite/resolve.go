@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oloproof/oloproof-go/internal/mapping"
 	"github.com/oloproof/oloproof-go/internal/problem"
 )
 
@@ -32,11 +33,12 @@ type ResolveOptions struct {
 // Resolved is what a suite takes from the environment.
 type Resolved struct {
 	URL     string
-	Headers [][2]string      // name and value
-	Start   *ResolvedStart   // nil when no service is launched
-	Command *ResolvedCommand // nil unless the system is a program
-	Auth    *Auth            // nil unless the endpoint has system.http.auth
-	TLS     *TLS             // nil unless it has system.http.tls
+	Headers [][2]string       // name and value
+	Calls   *mapping.Sequence // of an endpoint; nil is one request with the input as its body
+	Start   *ResolvedStart    // nil when no service is launched
+	Command *ResolvedCommand  // nil unless the system is a program
+	Auth    *Auth             // nil unless the endpoint has system.http.auth
+	TLS     *TLS              // nil unless it has system.http.tls
 	Judges  map[*Judge]Connection
 	Secrets []string // values from the environment and the URL's credentials, to be kept out of what is shown
 }
@@ -93,6 +95,11 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 	}
 	if h.TLS != nil {
 		r.TLS = x.tls(h.TLS)
+	}
+	if h.Templates() {
+		r.Calls, _ = mapping.CompileCalls(&h.Calls, func(key, text string) string { // its problems are told when the suite is read
+			return x.expand(key, text, h.Place(key), func(string) string { return "" })
+		})
 	}
 	if start != nil {
 		r.Start = x.start(start)

@@ -109,6 +109,9 @@ type HTTP struct {
 	Calls  mapping.Calls       // request, setup, requests and poll
 	Spec   mapping.Spec        // what answers mean, but for Artifacts without a mapping
 	Places map[string]Position // of the keys below, by their whole path
+	// Mapping is what Spec says, ready for use; nil when url, output_path and the
+	// paths of artifacts say it all.
+	Mapping *mapping.Mapping
 }
 
 // Header is one request header; the value holds ${NAME} as written.

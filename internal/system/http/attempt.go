@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/mapping"
 )
 
 const (
@@ -35,6 +36,7 @@ const (
 // call is what happens for one case. It travels in the context of its request,
 // because that is all that the client hands to its callbacks.
 type call struct {
+	of       *evidence.Case
 	attempts []evidence.Attempt
 	started  time.Time // of the first attempt
 	waited   time.Duration
@@ -53,13 +55,19 @@ type answer struct {
 	body        []byte // as much as was read
 	retryAfter  time.Duration
 	fault       *fault // nil when a body came with a status of 2xx
+
+	of        string             // which request of several it answers, for messages; "" is the case's
+	url       string             // of that request, as it may be shown
+	parsed    evidence.Value     // the body as JSON, once it was read
+	documents *mapping.Documents // answers of the other requests
 }
 
 // fault is why there is no output.
 type fault struct {
-	kind  evidence.ErrorKind
-	text  string // start of a sentence, which goes on with "from URL"
-	retry bool   // another attempt may help
+	kind   evidence.ErrorKind
+	text   string // start of a sentence, which goes on with "from URL"
+	retry  bool   // another attempt may help
+	around string // the object around a value that could not be mapped
 }
 
 // attempts makes the attempts of calls: each waits for the shared pause, has a
@@ -72,6 +80,10 @@ type attempts struct {
 	maxBody int64
 	now     func() time.Time
 	pause   *pause
+	// several makes the requests of an attempt; nil is the one that is given. It
+	// takes at most longer than the timeout.
+	several func(*http.Request, *call) (*http.Response, answer)
+	longer  time.Duration
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -82,10 +94,16 @@ func (t *attempts) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(req.Context(), t.timeout)
+	ctx, cancel := context.WithTimeout(req.Context(), t.timeout+t.longer)
 	defer cancel()
 	start := t.now()
-	resp, a := t.try(req.WithContext(ctx))
+	var resp *http.Response
+	var a answer
+	if t.several == nil {
+		resp, a = t.try(req.WithContext(ctx))
+	} else {
+		resp, a = t.several(req.WithContext(ctx), c)
+	}
 	latency := t.now().Sub(start)
 	if a.fault != nil && req.Context().Err() != nil {
 		return nil, req.Context().Err() // interrupted: not an attempt
@@ -286,6 +304,9 @@ func location(resp *http.Response) string {
 func (a *answer) document() (evidence.Value, *fault) {
 	if a.fault != nil {
 		return nil, a.fault
+	}
+	if a.parsed != nil {
+		return a.parsed, nil
 	}
 	body := trim(a.body)
 	if kind := mediaType(a.contentType); !mayBeJSON(kind) {

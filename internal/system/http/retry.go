@@ -32,14 +32,18 @@ const (
 // done in PrepareRetry, where the request's context and our clock are at hand;
 // the client's own wait is none.
 func (s *System) newClient(base http.RoundTripper) *retryablehttp.Client {
+	t := &attempts{
+		base:    base,
+		timeout: s.cfg.Timeout,
+		maxBody: s.cfg.MaxBody,
+		now:     s.cfg.Now,
+		pause:   s.pause,
+	}
+	if s.cfg.Calls != nil {
+		s.several(t)
+	}
 	return &retryablehttp.Client{
-		HTTPClient: &http.Client{Transport: &attempts{
-			base:    base,
-			timeout: s.cfg.Timeout,
-			maxBody: s.cfg.MaxBody,
-			now:     s.cfg.Now,
-			pause:   s.pause,
-		}},
+		HTTPClient:   &http.Client{Transport: t},
 		RetryMax:     maxRetries,
 		CheckRetry:   checkRetry,
 		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return 0 },

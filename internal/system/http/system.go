@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/mapping"
 	"github.com/oloproof/oloproof-go/internal/redact"
 	"github.com/oloproof/oloproof-go/internal/runner"
 	"github.com/oloproof/oloproof-go/internal/suite"
@@ -29,7 +30,14 @@ type Config struct {
 	Timeout    time.Duration // for an attempt, the whole answer read
 	OutputPath string        // dotted path of the output in the answer; "" is all of it
 	Artifacts  []suite.ArtifactPath
-	MaxBody    int64 // largest answer, in bytes after decompression
+	// Mapping says what an answer means, in place of OutputPath and Artifacts; nil
+	// leaves it to those. Calls are the requests of each attempt; nil is one, with
+	// the case's input as its body. UUID returns a new id for each attempt; it is
+	// needed with Calls and safe for concurrent use.
+	Mapping *mapping.Mapping
+	Calls   *mapping.Sequence
+	UUID    func() string
+	MaxBody int64 // largest answer, in bytes after decompression
 	// Concurrency is how many calls there are at one time, hence how many
 	// connections are kept open.
 	Concurrency int
@@ -102,6 +110,8 @@ func check(cfg Config) error {
 		return fmt.Errorf("timeout of the system: want more than 0, found %s", cfg.Timeout)
 	case cfg.MaxBody <= 0:
 		return fmt.Errorf("largest answer of the system: want at least 1 byte, found %d", cfg.MaxBody)
+	case cfg.Calls != nil && cfg.UUID == nil:
+		return errors.New("requests with templates need a source of ids")
 	case cfg.Concurrency < 1:
 		return fmt.Errorf("concurrency of the system: want at least 1, found %d", cfg.Concurrency)
 	}
@@ -110,11 +120,7 @@ func check(cfg Config) error {
 
 // setHeaders puts our headers and then the user's on every request.
 func setHeaders(req *http.Request, cfg Config) error {
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "*/*")
-	if cfg.UserAgent != "" {
-		req.Header.Set("User-Agent", cfg.UserAgent)
-	}
+	setOwnHeaders(req, cfg)
 	seen := map[string]bool{}
 	for _, h := range cfg.Headers {
 		name := http.CanonicalHeaderKey(h[0])
@@ -135,6 +141,14 @@ func setHeaders(req *http.Request, cfg Config) error {
 	return nil
 }
 
+func setOwnHeaders(req *http.Request, cfg Config) {
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "*/*")
+	if cfg.UserAgent != "" {
+		req.Header.Set("User-Agent", cfg.UserAgent)
+	}
+}
+
 // isToken reports whether s is a token of RFC 9110, section 5.6.2.
 func isToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
@@ -145,14 +159,16 @@ func isToken(s string) bool {
 
 // Execute calls the system for one case. See [runner.System].
 func (s *System) Execute(ctx context.Context, c *evidence.Case) (evidence.Execution, error) {
-	body := c.Input.Clone()
-	if err := body.Compact(); err != nil {
-		return evidence.Execution{}, fmt.Errorf("input of case %s: %w", c.ID, err)
-	}
-	call := &call{}
+	call := &call{of: c}
 	req := &retryablehttp.Request{Request: s.template.WithContext(context.WithValue(ctx, callKey{}, call))}
-	if err := req.SetBody([]byte(body)); err != nil {
-		return evidence.Execution{}, err
+	if s.cfg.Calls == nil {
+		body := c.Input.Clone()
+		if err := body.Compact(); err != nil {
+			return evidence.Execution{}, fmt.Errorf("input of case %s: %w", c.ID, err)
+		}
+		if err := req.SetBody([]byte(body)); err != nil {
+			return evidence.Execution{}, err
+		}
 	}
 	_, err := s.client.Do(req) // what was seen is in the call, its body read and closed
 	if len(call.attempts) == 0 || call.last.fault != nil {
@@ -176,6 +192,12 @@ func (s *System) read(c *evidence.Case, call *call) (evidence.Execution, error) 
 		LatencyMS: call.attempts[len(call.attempts)-1].LatencyMS,
 	}
 	document, fault := call.last.document()
+	if s.cfg.Mapping != nil && fault == nil {
+		if err := s.mapped(&e, c, call, document); err != nil {
+			return evidence.Execution{}, err
+		}
+		return e, nil
+	}
 	if fault == nil {
 		e.Output, fault = s.output(document)
 	}
@@ -228,15 +250,22 @@ func (s *System) fail(e *evidence.Execution, a *answer, f *fault) {
 	}
 	e.Attempts[len(e.Attempts)-1].Error = f.kind
 	snippet := s.safe(start(trim(a.body)), maxSnippet)
+	url := s.shownURL
+	if a.url != "" {
+		url = a.url
+	}
 	e.Error = &evidence.ExecutionError{
 		Kind:       f.kind,
 		HTTPStatus: a.status,
-		URL:        s.shownURL,
+		URL:        url,
 		Snippet:    snippet,
 	}
 	var message strings.Builder
+	if a.of != "" {
+		message.WriteString(a.of + ": ")
+	}
 	message.WriteString(s.safe(f.text, maxReason))
-	message.WriteString(" from " + s.shownURL)
+	message.WriteString(" from " + url)
 	if a.location != "" {
 		e.Error.URL = s.safe(a.location, maxReason)
 		message.WriteString(" to " + e.Error.URL + " (redirects are not followed: put the final address into url)")
@@ -244,7 +273,10 @@ func (s *System) fail(e *evidence.Execution, a *answer, f *fault) {
 	if n := len(e.Attempts); n > 1 {
 		fmt.Fprintf(&message, " after %d attempts", n)
 	}
-	if snippet != "" {
+	switch {
+	case f.around != "":
+		message.WriteString(", around it: " + s.safe(f.around, maxAround))
+	case snippet != "":
 		message.WriteString(", the body starts: " + snippet)
 	}
 	e.Error.Message = message.String()

@@ -10,6 +10,7 @@ import (
 const (
 	maxSnippet = 200 // characters of a body that an error shows
 	maxReason  = 500 // characters of an error's own text
+	maxAround  = 300 // characters of the object around a value that could not be mapped
 )
 
 // safe returns the first n characters of s as an error may show them. Secrets

@@ -85,7 +85,7 @@ var may = map[string][]string{
 	"internal/store":    {"internal/evidence", "internal/problem"},
 	"internal/stream":   {"internal/evidence"},
 
-	"internal/system/staged": {"internal/evidence", "internal/redact"},
+	"internal/system/staged": {"internal/evidence", "internal/redact", "internal/system/process"},
 }
 
 func below(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }

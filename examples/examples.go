@@ -10,7 +10,7 @@ import (
 // Directories are embedded without their dot files, so a run made inside an
 // example leaves nothing in the binary.
 //
-//go:embed blackbox_rag
+//go:embed blackbox_rag support_rag
 var files embed.FS
 
 // Example is one example project.
@@ -23,6 +23,7 @@ type Example struct {
 func List() []Example {
 	return []Example{
 		{"blackbox_rag", "a RAG service over HTTP, evaluated from outside: answers, retrieval, context and citations"},
+		{"support_rag", "a staged RAG program: search and answering are called apart, the context between them is assembled by oloproof"},
 	}
 }
 

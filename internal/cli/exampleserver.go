@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -17,12 +18,19 @@ func newExampleServer(env *Env) *cobra.Command {
 		Long: `example-server answers as the service of an example project does, until it is interrupted.
 judge is a judge without a model: it speaks the chat completions of OpenAI and the messages of
 Anthropic under /v1, compares words, and always says the same of the same text. GET /calls
-counts what it was asked. judged_rag serves both, an answering service and the judge.`,
+counts what it was asked. judged_rag serves both, an answering service and the judge. support_rag is
+a program: it answers JSON lines on its standard input, in the directory of its project.`,
 		Example: `  oloproof example-server blackbox_rag --addr 127.0.0.1:8766
   oloproof example-server blackbox_rag --addr 127.0.0.1:8766 --expand-query
   oloproof example-server judge --addr 127.0.0.1:8767 --error-rate 0.1`,
 		Args: args(1, 1, "the name of the example, such as blackbox_rag,"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if demo.IsProgram(args[0]) {
+				if cmd.Flags().NFlag() > 0 {
+					return usageError{fmt.Errorf("%s is a program that answers on its standard input: it takes no flag", args[0])}
+				}
+				return demo.Speak(cmd.Context(), args[0], demo.Options{Dir: os.DirFS("."), In: env.Stdin, Out: env.Stdout})
+			}
 			if !(opt.ErrorRate >= 0 && opt.ErrorRate <= 1) {
 				return usageError{fmt.Errorf("--error-rate is %v, it must be from 0 to 1", opt.ErrorRate)}
 			}

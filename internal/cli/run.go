@@ -467,7 +467,7 @@ func (x *activeRun) execute(ctx context.Context) error {
 	}
 	if reuses {
 		x.cache = cache
-		under = reusing{System: x.system, cache: cache, identity: x.manifest.System.Digest}
+		under = reusing{System: x.system.cachedIn(cache), cache: cache, identity: x.manifest.System.Digest}
 	}
 	summary, err := runner.Run(ctx, runner.Config{
 		Len: x.cases.Len(), Case: x.cases.Case, Done: x.writer.Done,

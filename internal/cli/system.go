@@ -27,8 +27,10 @@ type system struct {
 	late    func() bool
 	version string // that the system says of itself; "" when it does not
 	notes   []string
-	// stages executes the generation alone again; nil when the system is not staged.
+	// stages executes the generation alone again, and staged says how it is run;
+	// nil when the system is not staged.
 	stages replayer
+	staged *evidence.StagedSettings
 }
 
 // replayer is a system whose generation can be executed with another context.
@@ -55,24 +57,37 @@ func (x *activeRun) openSystem(ctx context.Context, concurrency int) (*system, e
 }
 
 // identify adds to the identity of the system what only a run knows: where an
-// endpoint is, or the bytes of a program.
+// endpoint is, the bytes of a program, or how a staged system is run.
 func (x *activeRun) identify(s *system) error {
 	m := x.manifest
 	if m.System.Version == "" {
 		m.System.Version = s.version
 	}
-	domain, detail := "", ""
+	m.System.Staged = s.staged
+	var details []detail
 	switch {
 	case s.code != "":
-		domain, detail = "system-code/v1", string(s.code)
+		details = append(details, detail{"system-code/v1", string(s.code)})
 	case m.System.URL != "" && x.resolved.Start == nil: // else the port is another one each time
-		domain, detail = "system-at/v1", x.place()
-	default:
-		return nil
+		details = append(details, detail{"system-at/v1", x.place()})
 	}
-	digest, err := evidence.ContentID(domain, []string{string(m.System.Digest), detail})
-	m.System.Digest = digest
-	return err
+	if s.staged != nil {
+		details = append(details, detail{"system-staged/v1", s.staged})
+	}
+	for _, d := range details {
+		digest, err := evidence.ContentID(d.domain, []any{string(m.System.Digest), d.value})
+		if err != nil {
+			return err
+		}
+		m.System.Digest = digest
+	}
+	return nil
+}
+
+// detail is a part of a system's identity that only a run knows.
+type detail struct {
+	domain string
+	value  any
 }
 
 // keepsAnswers reports whether what the system answers may be kept for later runs.

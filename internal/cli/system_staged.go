@@ -2,10 +2,125 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 
-	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/suite"
+	"github.com/oloproof/oloproof-go/internal/system/process"
+	"github.com/oloproof/oloproof-go/internal/system/staged"
 )
 
-func (x *activeRun) openStaged(context.Context, int) (*system, error) {
-	return nil, problem.Errorf("staged systems are not supported yet")
+// openStaged starts the stages of a staged system and puts them together.
+func (x *activeRun) openStaged(ctx context.Context, concurrency int) (*system, error) {
+	rag := x.project.suite.System.RAG
+	var p *program
+	var err error
+	needs := []string{process.MethodRetrieve, process.MethodGenerate}
+	if rag.Command != nil {
+		p, err = x.startProgram(ctx, rag.Command, needs...)
+	} else {
+		p, err = x.startPython(ctx, process.PythonRAG, rag.Object, rag.KeyPos["object"], concurrency, needs...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := x.stagedProgram(p)
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// stagedProgram makes a staged system of a program that offers the stages.
+func (x *activeRun) stagedProgram(p *program) (*system, error) {
+	declared, err := declaredBy(p.Hello())
+	if err != nil {
+		return nil, x.project.suite.Problem(x.project.suite.System.RAG.Pos, "%v", err)
+	}
+	s := p.system()
+	stages := staged.Program{Client: p.Client, Redact: x.redact}
+	return s, x.assemble(s, stages, declared, string(p.code)+" "+p.Hello().Version)
+}
+
+// assemble makes s the system that runs stages as the suite says, and else as
+// they declare. identity tells the code behind them from another one's.
+func (x *activeRun) assemble(s *system, stages staged.Stages, declared suite.Declared, identity string) (err error) {
+	project := x.project.suite
+	if s.staged, err = project.Staged(declared); err != nil {
+		return err
+	}
+	cfg := staged.Config{
+		Stages: stages, Depth: s.staged.Depth, TopK: s.staged.TopK, TokenBudget: s.staged.TokenBudget,
+		CitationsPath: s.staged.CitationsPath, Now: x.env.Now, Redact: x.redact,
+	}
+	switch s.staged.CountTokens {
+	case suite.CountWords:
+		cfg.Count = staged.Words
+	case suite.CountQuarters:
+		cfg.Count = staged.Quarters
+	}
+	side := func(domain string, more ...string) (id evidence.Digest) {
+		if err == nil {
+			id, err = evidence.ContentID(domain, append([]string{string(project.StagesDigest()), identity}, more...))
+		}
+		return id
+	}
+	cfg.Retrieval = side("stage-retrieve-code/v1", s.staged.IndexVersion)
+	cfg.Generation = side("stage-generate-code/v1")
+	if err != nil {
+		return err
+	}
+	if s.staged.IndexVersion == "" && x.reuses(s) {
+		s.notes = append(s.notes, "no index_version is declared, so earlier retrievals are reused until the code or its settings change: set system.rag.index_version, and change it with the index")
+	}
+	system, err := staged.New(cfg)
+	s.System, s.stages = system, system
+	return err
+}
+
+// declaredBy reads what a program says of itself as a staged system.
+func declaredBy(hello process.Hello) (suite.Declared, error) {
+	d := suite.Declared{CountsTokens: hello.Offers(process.MethodCountTokens)}
+	for key, v := range evidence.Members(hello.Settings) {
+		if evidence.IsNull(v) {
+			continue
+		}
+		var err error
+		switch key {
+		case "depth":
+			d.Depth, err = wholeSetting(v)
+		case "top_k":
+			d.TopK, err = wholeSetting(v)
+		case "token_budget":
+			var budget int
+			budget, err = wholeSetting(v)
+			d.TokenBudget = &budget
+		case "index_version":
+			d.IndexVersion, err = textSetting(v)
+		case "citations_path":
+			d.CitationsPath, err = textSetting(v)
+		}
+		if err != nil {
+			return d, fmt.Errorf("the program declares %s wrongly: %v", key, err)
+		}
+	}
+	return d, nil
+}
+
+func wholeSetting(v evidence.Value) (int, error) {
+	n, err := strconv.Atoi(string(v))
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("want a whole number of at least 1, found %s", evidence.Shorten(v, 60))
+	}
+	return n, nil
+}
+
+func textSetting(v evidence.Value) (string, error) {
+	text, ok := evidence.Text(v)
+	if !ok || text == "" {
+		return "", fmt.Errorf("want a text, found %s", evidence.Shorten(v, 60))
+	}
+	return text, nil
 }

@@ -1,13 +1,15 @@
-// Package demo holds the example services: small, deterministic applications
-// that stand in for a real one, so that every example runs with nothing but
-// the binary. They open no connection of their own and keep no state.
+// Package demo holds the example services and programs: small, deterministic
+// applications that stand in for a real one, so that every example runs with
+// nothing but the binary. They open no connection of their own and keep no state.
 package demo
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -21,6 +23,11 @@ type Options struct {
 	Addr string
 	// Log is where Serve says that it listens; nil keeps it quiet.
 	Log io.Writer
+	// Dir is the project that a program reads its data from; In and Out are what
+	// it answers on.
+	Dir fs.FS
+	In  io.Reader
+	Out io.Writer
 	// ExpandQuery adds synonyms to a question before searching: the candidate
 	// change of the tutorial.
 	ExpandQuery bool
@@ -34,23 +41,31 @@ type Options struct {
 	Delay     time.Duration
 }
 
-// service is one example service.
+// service is one example service, or a program that answers on its standard
+// streams.
 type service struct {
 	name    string
-	path    string // where it answers
-	handler func(Options) (http.Handler, error)
+	path    string                              // where it answers
+	handler func(Options) (http.Handler, error) // nil for a program
 }
 
-// services lists the example services in the order they are shown.
+// services lists the example services and programs in the order they are shown.
 func services() []service {
 	return []service{
 		{"blackbox_rag", "/answer", blackBox},
+		{"support_rag", "", nil},
 		{"judged_rag", "/answer", judgedRAG},
 		{"judge", "/v1", judgeService},
 	}
 }
 
-// Names lists the example services.
+// IsProgram reports whether a name is that of an example program, which [Speak]
+// runs, and not of a service.
+func IsProgram(name string) bool {
+	return slices.ContainsFunc(services(), func(s service) bool { return s.name == name && s.handler == nil })
+}
+
+// Names lists the example services and programs.
 func Names() []string {
 	var names []string
 	for _, s := range services() {
@@ -71,7 +86,7 @@ func Handler(name string, opt Options) (http.Handler, error) {
 
 func find(name string) (service, error) {
 	for _, s := range services() {
-		if s.name == name {
+		if s.name == name && s.handler != nil {
 			return s, nil
 		}
 	}

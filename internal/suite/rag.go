@@ -3,6 +3,7 @@ package suite
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -60,10 +61,17 @@ func (r *RAG) table() *y.MapType {
 // meaning is what belongs to the identity of the system, as far as the suite
 // says it; see [Suite.Staged] for the rest.
 func (r *RAG) meaning() meaning {
-	m := meaning{
+	m := r.runs()
+	maps.Copy(m, meaning{
 		"depth": r.Depth, "top_k": r.TopK, "token_budget": r.TokenBudget, "count_tokens": r.CountTokens,
-		"index_version": r.IndexVersion, "citations_path": r.CitationsPath, "object": r.Object,
-	}
+		"index_version": r.IndexVersion, "citations_path": r.CitationsPath,
+	})
+	return m
+}
+
+// runs is what says which code the stages are.
+func (r *RAG) runs() meaning {
+	m := meaning{"object": r.Object}
 	if c := r.Command; c != nil {
 		m["command"] = c.meaning()
 	}

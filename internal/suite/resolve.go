@@ -104,7 +104,7 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 	if start != nil {
 		r.Start = x.start(start)
 	}
-	if c, key := s.System.command(); c != nil {
+	if c, key := s.System.Program(); c != nil {
 		r.Command = &ResolvedCommand{Run: x.words(key+".run", c.Run, c.Pos), Env: x.variables(key+".env.", c.Env)}
 	}
 	r.Judges = x.connections(s)
@@ -130,9 +130,9 @@ func (s *System) program() (Position, string) {
 	return Position{}, ""
 }
 
-// command returns the command line that runs the system or its stages, with the
-// path of its key; nil when there is none.
-func (s *System) command() (*Command, string) {
+// Program returns the program that is the system or its stages, with the path of
+// its key; nil when there is none.
+func (s *System) Program() (*Command, string) {
 	if s.RAG != nil && s.RAG.Command != nil {
 		return s.RAG.Command, "system.rag.command"
 	}

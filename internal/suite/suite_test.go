@@ -300,10 +300,16 @@ func FuzzParse(f *testing.F) {
 // checkInvariants asks of a suite that was read what everything else relies on.
 func checkInvariants(t *testing.T, s *Suite) {
 	t.Helper()
-	if s.Project == "" || s.Dataset == "" || s.System.Name == "" || s.System.Version == "" || s.System.HTTP == nil || s.System.HTTP.URL == "" {
+	if s.Project == "" || s.Dataset == "" || s.System.Name == "" || s.System.Kind() == "" || s.System.HTTP != nil && (s.System.Version == "" || s.System.HTTP.URL == "") {
 		t.Fatalf("a required key is empty: %+v", s)
 	}
 	h := s.System.HTTP
+	if h == nil {
+		h = &HTTP{Timeout: 1, MaxBody: 1}
+	}
+	if r := s.System.RAG; r != nil && (r.Object == "") == (r.Command == nil) {
+		t.Fatalf("not one kind of stages: %+v", r)
+	}
 	if h.Timeout <= 0 || h.MaxBody < 1 || s.Concurrency.System < 1 || s.Concurrency.Judge < 1 || s.MinSliceSupport < 1 {
 		t.Fatalf("a bound is not kept: %+v %+v", s, h)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -21,6 +22,7 @@ type execution struct {
 	output   evidence.Value
 	usage    *evidence.Usage // of all stages
 	retried  []evidence.Attempt
+	log      []string // of the stages that were called
 	timings  timings
 	uses     evidence.StageUse
 	fresh    bool // no answer of the cache will do
@@ -84,6 +86,9 @@ func (x *execution) retrieve() error {
 func (x *execution) called(c Call) {
 	x.retried = append(x.retried, c.Retried...)
 	x.usage = together(x.usage, c.Usage)
+	if c.Log != "" {
+		x.log = append(x.log, c.Log)
+	}
 }
 
 // answer assembles the context of what was retrieved and generates.
@@ -152,6 +157,7 @@ func (x *execution) cite() error {
 func (x *execution) end(err error) (evidence.Execution, error) {
 	e := evidence.Execution{
 		Status: evidence.StatusOK, StartedAt: x.started, Artifacts: x.recorded, LatencyMS: x.timings.sum(), Usage: x.usage, Stages: x.uses,
+		Log: strings.Join(x.log, "\n"),
 	}
 	last := evidence.Attempt{LatencyMS: e.LatencyMS}
 	var failure *Failure

@@ -29,6 +29,7 @@ type Stages interface {
 type Call struct {
 	Retried []evidence.Attempt // the calls that failed before the one that answered
 	Usage   *evidence.Usage    // nil when the stage does not say what it took
+	Log     string             // what a program wrote meanwhile, line by line
 }
 
 // Retrieved is the answer of a retrieval.
@@ -62,10 +63,10 @@ const (
 	counting   stageName = "count_tokens"
 )
 
-// badCount is the contract error of a token count below zero.
-func badCount(c *evidence.Case, p evidence.Passage, n int) error {
+// badCount is the contract error of a token count that is none.
+func badCount(c *evidence.Case, p evidence.Passage, found string) error {
 	return &evidence.ContractError{
 		CaseID: c.ID, Artifact: evidence.ContextKind,
-		Problem: fmt.Sprintf("%s of passage %q: want a whole number of at least 0, found %d", counting, p.DocID, n),
+		Problem: fmt.Sprintf("%s of passage %q: want a whole number of at least 0, found %s", counting, p.DocID, found),
 	}
 }

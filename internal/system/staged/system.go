@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -68,6 +69,13 @@ func New(cfg Config) (*System, error) {
 	return &System{cfg}, nil
 }
 
+// CachedIn returns the system with its stages' answers in a cache.
+func (s *System) CachedIn(cache Cache) *System {
+	cfg := s.cfg
+	cfg.Cache = cache
+	return &System{cfg}
+}
+
 // Execute runs the stages for one case. See [runner.System].
 func (s *System) Execute(ctx context.Context, c *evidence.Case) (evidence.Execution, error) {
 	x := s.begin(ctx, c)
@@ -110,7 +118,7 @@ func (s *System) Assemble(ctx context.Context, c *evidence.Case, candidates []ev
 				return evidence.Context{}, nil, err
 			}
 			if n < 0 {
-				return evidence.Context{}, nil, badCount(c, p, n)
+				return evidence.Context{}, nil, badCount(c, p, strconv.Itoa(n))
 			}
 			tokens = append(tokens, n)
 		}

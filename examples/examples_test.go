@@ -45,7 +45,7 @@ func TestCopy(t *testing.T) {
 			}
 		}
 		err := filepath.WalkDir(e.Name, func(path string, d fs.DirEntry, err error) error {
-			switch hidden := strings.HasPrefix(d.Name(), "."); {
+			switch hidden := strings.HasPrefix(d.Name(), ".") || d.Name() == "__pycache__"; {
 			case err != nil:
 				return err
 			case d.IsDir() && hidden:

@@ -31,12 +31,19 @@ func explainContract(err error) error {
 
 // advice says what most likely mends a call that failed; "" when the error says
 // it already.
-func advice(e *evidence.ExecutionError) string {
+func advice(e *evidence.ExecutionError, systemKind string) string {
 	switch e.Kind {
 	case evidence.ErrConnection:
 		return "start the service, correct system.http.url, or name another one with --url"
 	case evidence.ErrTimeout:
-		return "raise system.http.timeout_s, in seconds, if the service is only slow"
+		key := "system." + systemKind + ".timeout_s"
+		switch systemKind {
+		case "callable":
+			key = "system.timeout_s"
+		case "rag":
+			key = "timeout_s of the stage"
+		}
+		return "raise " + key + ", in seconds, if the system is only slow"
 	case evidence.ErrMissingOutput:
 		return "let system.http.output_path name the place of the answer in this body"
 	case evidence.ErrStatus:

@@ -149,7 +149,7 @@ func (x *activeRun) callOnce(ctx context.Context, index int, full bool) error {
 	}
 	if e := execution.Error; e != nil {
 		message := fmt.Sprintf("the call for case %s failed: %s", c.ID, e.Message)
-		if fix := advice(e); fix != "" {
+		if fix := advice(e, x.project.suite.System.Kind()); fix != "" {
 			message += "\n  " + fix
 		}
 		return problem.Errorf("%s", message)

@@ -29,6 +29,9 @@ func Call(w io.Writer, c *evidence.Case, e *evidence.Execution, specs []evidence
 	case e.Error != nil:
 		p.short("input", c.Input)
 		p.tries(e)
+		if e.Error.URL == "" {
+			p.lines(e.Error.Snippet)
+		}
 		return p.flush() // the error is what matters, and it stands in the message that follows
 	default:
 		p.short("input", c.Input)
@@ -36,6 +39,10 @@ func Call(w io.Writer, c *evidence.Case, e *evidence.Execution, specs []evidence
 		p.short("output", e.Output)
 		p.short("as it came", e.RawOutput)
 		p.artifactLines(&e.Artifacts)
+		if e.Log != "" {
+			p.raw("log:")
+			p.lines(e.Log)
+		}
 		p.raw("(in full: " + Clean(hint) + ")")
 	}
 	p.raw("judgments:")

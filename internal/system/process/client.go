@@ -207,11 +207,13 @@ func (c *Client) once(ctx context.Context, w *worker, caseID, method string, par
 		return Reply{}, out.fault
 	}
 	latency := elapsed()
-	if !p.ownLog {
+	// Alone, all that the program wrote is the case's; beside others only what its
+	// answer says is for certain.
+	if call.shared == 0 || !p.ownLog {
 		out.answer.log = p.log.Since(call.mark, c.cfg.Redact)
-		if call.shared > 0 && len(out.answer.log) > 0 {
-			out.answer.log = append([]string{fmt.Sprintf("(written while %s in flight besides)", casesWere(call.shared))}, out.answer.log...)
-		}
+	}
+	if call.shared > 0 && len(out.answer.log) > 0 {
+		out.answer.log = append([]string{fmt.Sprintf("(written while %s in flight besides)", casesWere(call.shared))}, out.answer.log...)
 	}
 	return c.read(caseID, out.answer, latency)
 }

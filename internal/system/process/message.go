@@ -302,8 +302,8 @@ func (c *Client) read(caseID string, a answer, latency float64) (Reply, error) {
 	if a.late {
 		c.late.Store(true)
 	}
-	if a.rawLog != "" {
-		a.log = child.Lines(a.rawLog, redacted)
+	if own := child.Lines(a.rawLog, redacted); len(own) >= len(a.log) {
+		a.log = own
 	}
 	if a.twice != "" {
 		return Reply{}, &evidence.ContractError{CaseID: caseID, Artifact: a.twice, Problem: "recorded twice for one case: record it once"}

@@ -162,12 +162,22 @@ func (p *proc) timeOut(call *call) *Fault {
 	p.mu.Lock()
 	p.overdue = true
 	p.mu.Unlock()
-	detail := strings.Join(p.log.Since(call.mark, p.client.cfg.Redact), "\n")
+	words := p.log.Since(call.mark, p.client.cfg.Redact)
 	p.giveUp(call)
-	return &Fault{
+	f := &Fault{
 		Kind:    evidence.ErrTimeout,
 		Message: fmt.Sprintf("no answer within %s: the program was ended, and is started again for the next case", p.client.cfg.Timeout),
-		Detail:  detail,
+	}
+	f.say(words, true)
+	return f
+}
+
+// say adds what the program wrote before: its last line to the message, where
+// there is one line, and all of it as detail.
+func (f *Fault) say(words []string, inMessage bool) {
+	f.Detail = strings.Join(words, "\n")
+	if inMessage && len(words) > 0 {
+		f.Message += "; its last words: " + words[len(words)-1]
 	}
 }
 
@@ -288,7 +298,7 @@ func (p *proc) release(silent bool) {
 	}
 	cfg := &p.client.cfg
 	ended := *fault
-	ended.Detail = strings.Join(p.log.Last(cfg.Redact), "\n")
+	ended.say(p.log.Last(cfg.Redact), false)
 	if !p.greeted {
 		p.greeting <- outcome{fault: &ended}
 		return
@@ -296,7 +306,8 @@ func (p *proc) release(silent bool) {
 	others := len(p.pending) - 1
 	for id, call := range p.pending {
 		f := *fault
-		f.Detail, f.others = strings.Join(p.log.Since(call.mark, cfg.Redact), "\n"), others
+		f.others = others
+		f.say(p.log.Since(call.mark, cfg.Redact), true)
 		call.done <- outcome{fault: &f}
 		delete(p.pending, id)
 	}

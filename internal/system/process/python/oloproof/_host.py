@@ -160,6 +160,9 @@ def frames(err, project):
         for frame in traceback.extract_tb(err.__traceback__)
         if not inside(os.path.abspath(frame.filename), HERE) and not frame.filename.startswith("<frozen")
     ]
+    own = [i for i, frame in enumerate(stack) if inside(os.path.realpath(frame.filename), project)]
+    if own:
+        stack = stack[own[0] :]
     lines = []
     for frame in stack[-MOST_FRAMES:]:
         lines.append(f"{shown(frame.filename, project)}:{frame.lineno}, in {frame.name}")
@@ -229,7 +232,7 @@ def find(target, project):
             own = [n for n in names if getattr(getattr(found, n), "__module__", "") == module_name]
             hint = f"did you mean {near[0]}?" if near else "it has " + (", ".join(own) or "no function and no class")
             raise Refusal(
-                f"{module_name} ({shown(getattr(module, '__file__', None) or module_name, project)}) has no {name}; {hint}"
+                f"{module_name} ({shown(getattr(module, '__file__', None) or module_name, project)}) has no {name} ({where(project)}); {hint}"
             ) from None
     return found
 

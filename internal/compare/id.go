@@ -35,7 +35,9 @@ func (p *pairing) id(c *Comparison) (evidence.Digest, error) {
 		Unlike: c.NotComparable, Rejudged: c.Rejudged, Cases: p.caseSum(c),
 	}
 	for i := range p.columns {
-		about.Metrics = append(about.Metrics, p.columns[i].spec)
+		spec := p.columns[i].spec
+		spec.Trust = nil // labels change no judgment
+		about.Metrics = append(about.Metrics, spec)
 	}
 	for i := range p.groups {
 		about.Slices = append(about.Slices, p.groups[i].name)

@@ -32,6 +32,9 @@ func reviewOfDifference(rule policy.Rule, d *compare.Difference) []string {
 	if !decidable(rule, d) {
 		reasons = append(reasons, ReasonUnsupportedMethod)
 	}
+	if d != nil && retired(d.Spec) {
+		reasons = append(reasons, ReasonEvaluatorRetired)
+	}
 	return reasons
 }
 
@@ -73,6 +76,7 @@ func insufficientDifference(p *policy.Policy, rule policy.Rule, c *compare.Compa
 	}
 	_, bounded := d.Width()
 	because(ReasonNoObservations, d.Cases.Observed == 0)
+	reasons = append(reasons, untrusted(p, d.Spec)...)
 	because(ReasonMissingnessExceedsPolicy, missingnessExceeds(rule, d.Cases))
 	because(ReasonMissingnessUnbounded, d.Spec.Kind == evidence.Mean && d.Cases.Missing > 0 && !bounded)
 	because(ReasonIntervalUnavailable, !limitsFor(p, d))

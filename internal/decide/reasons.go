@@ -7,12 +7,18 @@ const (
 	ReasonPolicyRequiresReview = "policy_requires_review" // the rule sets requires_manual_review
 	ReasonSuiteRelaxed         = "suite_relaxed"          // the rule would be less favourable with the suite as it was before the change
 	ReasonUnsupportedMethod    = "unsupported_method"     // no method decides this kind of rule on this kind of metric
+	ReasonEvaluatorRetired     = "evaluator_retired"      // people have taken the judge out of use
 
 	// INSUFFICIENT_EVIDENCE of a comparison rule: nothing to compare with.
 	ReasonNoBaseline           = "no_baseline"           // there is no baseline
 	ReasonBaselineIncompatible = "baseline_incompatible" // there is one, but it cannot be used, or lacks the metric
 	ReasonEvaluatorChanged     = "evaluator_changed"     // the runs judged different things under the metric's name
 	ReasonTooFewPairs          = "too_few_pairs"         // fewer of the baseline's cases are paired than min_paired_share
+
+	// INSUFFICIENT_EVIDENCE of a rule on a judge's metric: what the judge is worth.
+	ReasonNotValidated  = "evaluator_not_validated"          // nobody labelled an answer that it judged
+	ReasonRecalibration = "evaluator_recalibration_required" // labels are there, but for another instrument
+	ReasonBelowBar      = "evaluator_below_policy_bar"       // its labels do not show the agreement or the bias that the policy asks for
 
 	// INSUFFICIENT_EVIDENCE, before any limit is compared.
 	ReasonNoObservations           = "no_observations"            // no case was judged

@@ -39,7 +39,7 @@ func Run(p *policy.Policy, metrics []measure.Metric, completeness evidence.Compl
 // decideRule decides one rule of one run; m is nil when the run has no such metric.
 func decideRule(p *policy.Policy, rule policy.Rule, m *measure.Metric) Decision {
 	d := Decision{Rule: rule, Metric: m, MissingEvidence: missingEvidence(rule, m)}
-	d.State, d.Reasons = ruleState(p.ConfidenceLevel, rule, m)
+	d.State, d.Reasons = ruleState(p, rule, m)
 	if m == nil {
 		return d
 	}
@@ -56,11 +56,11 @@ func decideRule(p *policy.Policy, rule policy.Rule, m *measure.Metric) Decision 
 // ruleState goes through three tiers. The first that has a reason decides, with
 // all of its reasons: what needs a person, what the evidence does not allow,
 // and what the evidence says.
-func ruleState(level float64, rule policy.Rule, m *measure.Metric) (policy.State, []string) {
+func ruleState(p *policy.Policy, rule policy.Rule, m *measure.Metric) (policy.State, []string) {
 	if reasons := reviewReasons(rule, m); len(reasons) > 0 {
 		return policy.ManualReview, reasons
 	}
-	if reasons := insufficientReasons(level, rule, m); len(reasons) > 0 {
+	if reasons := insufficientReasons(p, rule, m); len(reasons) > 0 {
 		return policy.InsufficientEvidence, reasons
 	}
 	state, reason := policy.State(""), ""
@@ -83,6 +83,9 @@ func reviewReasons(rule policy.Rule, m *measure.Metric) []string {
 	if !supported(rule, m) {
 		reasons = append(reasons, ReasonUnsupportedMethod)
 	}
+	if m != nil && retired(m.Spec) {
+		reasons = append(reasons, ReasonEvaluatorRetired)
+	}
 	return reasons
 }
 
@@ -99,10 +102,13 @@ func supported(rule policy.Rule, m *measure.Metric) bool {
 	return false
 }
 
-func insufficientReasons(level float64, rule policy.Rule, m *measure.Metric) []string {
+func insufficientReasons(p *policy.Policy, rule policy.Rule, m *measure.Metric) []string {
 	var reasons []string
 	if m == nil || m.Cases.Observed == 0 {
 		reasons = append(reasons, ReasonNoObservations)
+	}
+	if m != nil {
+		reasons = append(reasons, untrusted(p, m.Spec)...)
 	}
 	if rule.Kind == policy.ObservedCount {
 		// It claims nothing beyond the cases that ran, so no interval is asked for.
@@ -114,7 +120,7 @@ func insufficientReasons(level float64, rule policy.Rule, m *measure.Metric) []s
 	if m != nil && missingnessUnbounded(m) {
 		reasons = append(reasons, ReasonMissingnessUnbounded)
 	}
-	if m == nil || !intervalAt(level, m.Interval) {
+	if m == nil || !intervalAt(p.ConfidenceLevel, m.Interval) {
 		reasons = append(reasons, ReasonIntervalUnavailable)
 	}
 	return reasons

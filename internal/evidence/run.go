@@ -1,6 +1,9 @@
 package evidence
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Kind is the kind of a metric.
 type Kind string
@@ -26,12 +29,37 @@ type MetricSpec struct {
 	// Served are the models that gave the verdicts of a judge, as their provider
 	// names them, in order. Another one is another instrument.
 	Served []string `json:"served,omitzero"`
+	// Trust is what people's labels say of a judge; nil without labels.
+	Trust *Trust `json:"trust,omitzero"`
 	// Type is the evaluator's type, such as contains; empty for quantiles.
 	Type string `json:"type,omitzero"`
 	// Options is the evaluator in the keys of the suite, as canonical JSON, so that
 	// a run can be judged again; nil for quantiles.
 	Options Value `json:"options,omitzero"`
 }
+
+// AsksModel reports whether a model gave the verdicts: they are an instrument's,
+// with an error that labels must show.
+func (s MetricSpec) AsksModel() bool {
+	return strings.HasSuffix(s.Type, "_judge") || s.Type == "cascade"
+}
+
+// Trust counts how a judge and people labelled the same answers. The table holds
+// the labels of answers that this very instrument judged: the same evaluator,
+// with a reply by a model that served this run too.
+type Trust struct {
+	BothPass  int `json:"both_pass"`  // judge and person say pass
+	JudgeOnly int `json:"judge_only"` // the judge says pass, the person fail
+	HumanOnly int `json:"human_only"` // the person says pass, the judge fail
+	BothFail  int `json:"both_fail"`  // both say fail
+	// Others are labels of answers that another instrument judged.
+	Others  int      `json:"others,omitzero"`
+	By      []string `json:"by,omitzero"`      // who labelled, in order
+	Retired string   `json:"retired,omitzero"` // why the judge is not to be used any more; "" when it is
+}
+
+// Labels is the number of labels that count.
+func (t *Trust) Labels() int { return t.BothPass + t.JudgeOnly + t.HumanOnly + t.BothFail }
 
 // RunStatus says how far a run came.
 type RunStatus string

@@ -58,13 +58,22 @@ type Policy struct {
 	// KeyPos holds the position {line, column} of each key's value, by key.
 	KeyPos map[string][2]int
 
-	// Kept for rules on judged metrics and clustered suites; no rule reads them yet.
-	AllowApproximateMethods    bool
-	MinClusters                int
-	RequireValidatedEvaluators bool
-	MinimumEvaluatorAgreement  *float64
-	MaximumEvaluatorBias       *float64
-	JudgeFloor                 string
+	// Of rules on metrics that a judge, which is a model, gives. See [Policy.Bars].
+	RequireValidatedEvaluators bool     // labels must have shown what the judge is worth; true
+	MinimumEvaluatorAgreement  *float64 // in (0,1]; nil leaves it to JudgeFloor
+	MaximumEvaluatorBias       *float64 // in (0,1]; nil leaves it to JudgeFloor
+	JudgeFloor                 string   // judge_floor@1, the default, or none
+
+	// Kept for clustered suites; no rule reads them yet.
+	AllowApproximateMethods bool
+	MinClusters             int
+}
+
+// Bars returns what a judge must show before its metrics may gate: the least
+// agreement with people, and the bias to either side that it must stay within; 0
+// asks nothing. What the policy does not set is that of its judge_floor.
+func (p *Policy) Bars() (agreement, bias float64) {
+	return p.bar(p.MinimumEvaluatorAgreement, floorAgreement, 0), p.bar(p.MaximumEvaluatorBias, floorBias, 0)
 }
 
 // Rule is one condition on one metric.

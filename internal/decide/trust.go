@@ -1,0 +1,45 @@
+package decide
+
+import (
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/policy"
+	"github.com/oloproof/oloproof-go/internal/stats"
+)
+
+// retired reports whether people have taken the judge of a metric out of use.
+func retired(spec evidence.MetricSpec) bool { return spec.Trust != nil && spec.Trust.Retired != "" }
+
+// untrusted says why a metric that a judge gives may not gate yet; nil for any
+// other metric. A judge is an instrument: the labels of people must show what it
+// is worth, and those of another instrument say nothing of this one.
+func untrusted(p *policy.Policy, spec evidence.MetricSpec) []string {
+	if !spec.AsksModel() {
+		return nil
+	}
+	labels, others := 0, 0
+	if spec.Trust != nil {
+		labels, others = spec.Trust.Labels(), spec.Trust.Others
+	}
+	switch {
+	case labels == 0 && !p.RequireValidatedEvaluators:
+		return nil
+	case labels == 0 && others > 0:
+		return []string{ReasonRecalibration}
+	case labels == 0:
+		return []string{ReasonNotValidated}
+	case !LabelsOf(spec.Trust).Met(BarsOf(p), p.ConfidenceLevel):
+		return []string{ReasonBelowBar}
+	}
+	return nil
+}
+
+// LabelsOf returns the confusion table of a judge.
+func LabelsOf(t *evidence.Trust) stats.Labels {
+	return stats.Labels{BothPass: t.BothPass, JudgeOnly: t.JudgeOnly, HumanOnly: t.HumanOnly, BothFail: t.BothFail}
+}
+
+// BarsOf returns what a policy asks of a judge.
+func BarsOf(p *policy.Policy) stats.Bars {
+	agreement, bias := p.Bars()
+	return stats.Bars{Agreement: agreement, Bias: bias}
+}

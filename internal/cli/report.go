@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/report"
 	"github.com/oloproof/oloproof-go/internal/store"
 )
@@ -25,15 +26,16 @@ type reportFlags struct {
 func newReport(env *Env) *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
-		Use:   "report RUN|COMPARISON",
+		Use:   "report RUN|COMPARISON|DIAGNOSIS",
 		Short: "write a result as an HTML page, JUnit XML or markdown",
-		Long: `report writes a stored run, or a comparison named by its content id, to a file.
+		Long: `report writes a stored run, or a comparison or diagnosis named by its content id, to a
+file. A diagnosis is written as an HTML page only.
 The HTML page is one file that needs no network. Questions, answers and passages are
 only in it with --include-content.
 ` + runHelp,
 		Example: `  oloproof report latest --html report.html
   oloproof report sha256:2feb024c --html comparison.html --junit rules.xml`,
-		Args: args(1, 1, "the run or comparison"),
+		Args: args(1, 1, "the run, comparison or diagnosis"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.html == "" && f.junit == "" && f.markdown == "" {
 				return usageError{errors.New("nothing to write: name a file with --html, --junit or --markdown")}
@@ -53,6 +55,14 @@ func (e *Env) report(name string, f reportFlags) error {
 	st, err := e.openStore(f.config)
 	if err != nil {
 		return err
+	}
+	if strings.HasPrefix(name, "sha256:") {
+		if d, err := openDiagnosis(st, name); d != nil || err != nil {
+			if err != nil {
+				return err
+			}
+			return reportDiagnosis(st, d, f)
+		}
 	}
 	doc, run, err := e.openDocument(st, name)
 	if err != nil {
@@ -85,6 +95,39 @@ func (e *Env) report(name string, f reportFlags) error {
 		})
 	}
 	return nil
+}
+
+// reportDiagnosis writes a diagnosis. What its runs recorded is on the page when
+// content is asked for and they are still there.
+func reportDiagnosis(st *store.Store, d *report.Diagnosis, f reportFlags) error {
+	if f.html == "" || f.junit != "" || f.markdown != "" {
+		return usageError{errors.New("a diagnosis decides nothing, so it is written as an HTML page only: name a file with --html")}
+	}
+	var opt report.DiagnosisHTMLOptions
+	if f.includeContent {
+		lines := func(id string) report.CaseLines {
+			run, err := st.Resolve(id)
+			if err != nil {
+				opt.NoContent = "some texts are not shown, because " + id + " is not in the store any more"
+				return nil
+			}
+			return func(visit func(evidence.CaseLine) error) error {
+				defer run.Close()
+				return run.CaseLines(visit)
+			}
+		}
+		opt.Recorded = lines(d.Run.ID)
+		for _, c := range d.ChildRuns {
+			switch {
+			case c.Carried:
+			case c.Role == evidence.RoleControl:
+				opt.Control = lines(c.Run)
+			default:
+				opt.Changed = lines(c.Run)
+			}
+		}
+	}
+	return writeFile(f.html, func(w io.Writer) error { return report.DiagnosisHTML(w, d, opt) })
 }
 
 // openDocument reads the document of a comparison, named by its content id, or

@@ -132,6 +132,12 @@ func TestPageInABrowser(t *testing.T) {
 		"comparison": renderHTML(t, Build(compareInput(exampleComparison(), comparePolicy())), HTMLOptions{}),
 		"run":        renderHTML(t, Build(exampleInput()), HTMLOptions{Findings: sampleOptions(9).Findings}),
 		"hostile":    renderHTML(t, hostileDocument(func(string) string { return strings.Repeat("W", 300) + "<img src=x onerror=console.log(1)>" }), HTMLOptions{}),
+
+		"diagnosis":         diagnosisHTML(t, goldDiagnosis(t), diagnosisContent()),
+		"every label":       diagnosisHTML(t, everyLabel(t), DiagnosisHTMLOptions{}),
+		"replay":            diagnosisHTML(t, replayDiagnosis(t), DiagnosisHTMLOptions{}),
+		"nothing executed":  diagnosisHTML(t, unsupportedDiagnosis(t), DiagnosisHTMLOptions{}),
+		"hostile diagnosis": diagnosisHTML(t, hostileDiagnosis(t, strings.Repeat("W", 300)+"<img src=x onerror=console.log(1)>"), DiagnosisHTMLOptions{}),
 	}
 	for name, html := range pages {
 		address := pageFile(t, html)

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"slices"
 	"strings"
 	"testing"
@@ -281,18 +282,127 @@ func TestDiagnosisIDIsOfContent(t *testing.T) {
 	}
 }
 
-// Nothing that a case, a criterion or a reranker is called gets out of its line.
-func TestDiagnosisIsClean(t *testing.T) {
+// hostileDiagnosis has bad for everything that is not ours.
+func hostileDiagnosis(t fataler, bad string) *Diagnosis {
 	d := replayDiagnosis(t)
-	const bad = "x\nSelected: 0\x1b[31m\u202e"
+	d.Run.ID, d.Run.System.Name, d.Notes = bad, bad, []string{bad}
 	d.Parent, d.Criterion, d.Cases[0].ID, d.Cases[0].Reason, d.ChildRuns[0].Run = bad, bad, bad, bad, bad
 	d.Intervention = diagnose.Intervention{Kind: diagnose.Reranker, Reranker: bad}
 	d.Selection.Excluded, d.Selection.Unjudged = []diagnose.Exclusion{{Reason: bad, Cases: []string{bad}}}, 1
-	d.Labels = append(d.Labels, diagnose.LabelCount{Label: bad, Reason: bad, Cases: 1})
-	d.Implicated = []diagnose.Implication{{Stage: bad, Experiments: []diagnose.Experiment{{What: bad, Replay: &diagnose.Intervention{Kind: diagnose.Reranker}}}}}
+	d.Labels = append(d.Labels, diagnose.LabelCount{Label: diagnose.Label(bad), Reason: bad, Cases: 1})
+	d.Implicated = []diagnose.Implication{{Stage: diagnose.Stage(bad), Experiments: []diagnose.Experiment{{What: bad, Replay: &diagnose.Intervention{Kind: diagnose.Reranker}}}}}
+	return d
+}
+
+// Nothing that a case, a criterion or a reranker is called gets out of its line.
+func TestDiagnosisIsClean(t *testing.T) {
+	d := hostileDiagnosis(t, "x\nSelected: 0\x1b[31m\u202e")
 	before := strings.Count(diagnosisText(t, replayDiagnosis(t), DiagnosisOptions{Cases: true}), "\n")
 	got := diagnosisText(t, d, DiagnosisOptions{Cases: true})
 	if n := strings.Count(got, "\n"); n != before+5 || strings.ContainsAny(got, "\x1b\u202e") {
 		t.Errorf("%d lines, want %d:\n%q", n, before+5, got)
+	}
+}
+
+func diagnosisHTML(t fataler, d *Diagnosis, opt DiagnosisHTMLOptions) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := DiagnosisHTML(&b, d, opt); err != nil {
+		t.Fatalf("DiagnosisHTML: %v", err)
+	}
+	return b.String()
+}
+
+// diagnosisContent is what the runs of the example recorded.
+func diagnosisContent() DiagnosisHTMLOptions {
+	lines := func(answer string) CaseLines {
+		var all []evidence.CaseLine
+		for _, c := range exampleSelection().Cases {
+			l := evidence.CaseLine{Case: c.Case}
+			l.Execution = evidence.Execution{Status: evidence.StatusOK, Output: evidence.Value(`{"answer":"` + answer + ` ` + c.ID + `"}`)}
+			text := "The text of a passage that was retrieved for " + c.ID + ", which goes on for a while."
+			for _, p := range c.Retrieval.Candidates {
+				p.Text = &text
+				if len(l.Execution.Artifacts.Retrieval) == 0 {
+					l.Execution.Artifacts.Retrieval = []evidence.Retrieval{{Depth: 6}}
+				}
+				l.Execution.Artifacts.Retrieval[0].Candidates = append(l.Execution.Artifacts.Retrieval[0].Candidates, p)
+			}
+			all = append(all, l)
+		}
+		return caseLines(all...)
+	}
+	return DiagnosisHTMLOptions{Recorded: lines("No idea about"), Control: lines("Still none about"), Changed: lines("All about")}
+}
+
+func TestDiagnosisHTMLShows(t *testing.T) {
+	for name, want := range map[string][]string{
+		"gold": {"3 of 4 recovered", "under gold context", "RETRIEVAL_MISS", "1 of 4", "Implicated: context budget, in 2 of the 3 recovered failures.",
+			"refund_review", "5 passages retrieved; the first relevant one at 2; 1 reached the model; 1 dropped for the token budget; 3 below top-k.",
+			"Nothing was retrieved.", "1 gold passage in place of the context", goldRunID, "intervention_non_recovery"},
+		"every":       {"11 of 14 recovered", "Excluded: 2 failed cases", "3 cases could not be judged", "Overview", "top_k 5 (oloproof diagnose", "1 passed."},
+		"replay":      {"0 of 4 recovered", "under top-k 4", "The labels are those of the gold-context diagnosis", "cut at top_k 4", "Labels from"},
+		"unsupported": {"Unresolved", "Nothing: the system takes no other context.", "intervention_unsupported"},
+		"assumed":     {"There was no control", "generation_deterministic"},
+		"none":        {"Nothing to diagnose"},
+	} {
+		got := html.UnescapeString(diagnosisHTML(t, diagnoses(t)[name], DiagnosisHTMLOptions{}))
+		for _, text := range want {
+			if !strings.Contains(got, text) {
+				t.Errorf("%s: no %q on the page", name, text)
+			}
+		}
+		if strings.Contains(got, "Why refund_review?") || strings.Contains(got, "Because of a") {
+			t.Errorf("%s: content that was not asked for", name)
+		}
+	}
+	got := html.UnescapeString(diagnosisHTML(t, goldDiagnosis(t), diagnosisContent()))
+	for _, text := range []string{"Why refund_review?", "Answer in the run", "No idea about refund_review", "Answer unchanged", "Still none about", "Answer with gold context", "All about refund_review", "1  d  The text of a passage"} {
+		if !strings.Contains(got, text) {
+			t.Errorf("no %q on the page with content", text)
+		}
+	}
+}
+
+// Every reason of a label has its words, on the page and in the lines.
+func TestDiagnosisWordsAreComplete(t *testing.T) {
+	d := everyLabel(t)
+	d.Labels = append(d.Labels, diagnose.LabelCount{Label: diagnose.Unresolved, Reason: diagnose.ReasonUnsupported})
+	for _, l := range d.Labels {
+		if reasonMeaning(l.Reason) == "" || reasonMeaning(string(l.Label)) == "" || labelPhrase(l) == l.Reason {
+			t.Errorf("%s %s has no words", l.Label, l.Reason)
+		}
+	}
+	for _, s := range []diagnose.Strength{diagnose.NoStrength, diagnose.InterventionRecovery, diagnose.InterventionNonRecovery, diagnose.ReplayConfirmed} {
+		if reasonMeaning(string(s)) == "" {
+			t.Errorf("%s has no words", s)
+		}
+	}
+}
+
+// A thousand cases with long texts make a page of less than 5 MB that says what
+// it leaves out; ten thousand do, too.
+func TestDiagnosisHTMLStaysSmall(t *testing.T) {
+	for _, n := range []int{1000, 10_000} {
+		s := &diagnose.Selection{Run: stagedRunID, Criterion: "ok"}
+		in := diagnose.Input{Selection: s, Intervention: diagnose.Intervention{Kind: diagnose.GoldContext}, Staged: true, TopK: 2}
+		var lines []evidence.CaseLine
+		for i := range n {
+			c := selected(fmt.Sprintf("case-%05d", i), "b c d e f a", 1, 2)
+			s.Cases = append(s.Cases, c)
+			in.Results = append(in.Results, diagnose.Result{Control: heldBack, Intervention: passes})
+			lines = append(lines, answered(c.ID, `{"answer":"`+strings.Repeat("long ", 2000)+`"}`))
+		}
+		d := diagnosisOf(t, in, goldRuns...)
+		page := diagnosisHTML(t, d, DiagnosisHTMLOptions{Recorded: caseLines(lines...)})
+		if len(page) > 5_000_000 {
+			t.Errorf("%d cases: %d bytes", n, len(page))
+		}
+		if !strings.Contains(page, "do not fit here") {
+			t.Errorf("%d cases: texts are left out in silence", n)
+		}
+		if n > 1000 != strings.Contains(page, "more are not shown here") {
+			t.Errorf("%d cases: what is left out", n)
+		}
 	}
 }

@@ -99,7 +99,7 @@ type pagePart struct{ ID, Title string }
 
 func newPage(d *Document, opt HTMLOptions) (*page, error) {
 	p := &page{
-		Security: security(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
+		Security: security(pageStyle, pageScript), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
 		Name: Clean(cmp.Or(d.Run.Name, d.Run.Suite.Path)), When: moment(d.Run.StartedAt),
 		Notes: cleanAll(d.Notes), Glossary: glossary(),
 		doc: d, left: cmp.Or(opt.Limit, defaultLimit),
@@ -129,12 +129,12 @@ func newPage(d *Document, opt HTMLOptions) (*page, error) {
 }
 
 // security forbids everything but this page's own style and script.
-func security() string {
+func security(style, script string) string {
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; style-src " + hash(pageStyle) + "; script-src " + hash(pageScript) + "; img-src data:; base-uri 'none'; form-action 'none'"
+	return "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) + "; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
 func (p *page) gate() {

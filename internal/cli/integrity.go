@@ -170,7 +170,7 @@ func newKeptSuite(base *baseSuite, proposed *project, candidate, baseline *store
 }
 
 func sameMeasure(a, b evidence.MetricSpec) bool {
-	return a.Evaluator == b.Evaluator && a.Source == b.Source && a.Quantile == b.Quantile
+	return a.Evaluator == b.Evaluator && a.Source == b.Source && a.Quantile == b.Quantile && a.Range == b.Range
 }
 
 // sameQuestion reports whether only the metadata of a case was edited.
@@ -251,7 +251,7 @@ func (k *keptSuite) eachOutcome(run *store.Run, visit func(evidence.Outcome)) er
 		kept.Judgments = make([]evidence.Judgment, len(k.judged()))
 		judged := 0
 		for _, spec := range run.Manifest.Metrics {
-			if spec.Kind == evidence.Quantile {
+			if !spec.Judged() {
 				continue
 			}
 			for i, want := range k.judged() {

@@ -120,7 +120,7 @@ func (t *tally) describeJudges(m *evidence.Manifest) {
 	defer t.mu.Unlock()
 	judged := 0
 	for i := range m.Metrics {
-		if m.Metrics[i].Kind == evidence.Quantile {
+		if !m.Metrics[i].Judged() {
 			continue
 		}
 		if models := t.served[judged]; len(models) > 0 {

@@ -273,7 +273,7 @@ func copyOutcomes(w *store.Writer, t *tally, shard *store.Run) error {
 func inMetricOrder(line evidence.CaseLine, m *evidence.Manifest) ([]evidence.Judgment, error) {
 	var judgments []evidence.Judgment
 	for _, spec := range m.Metrics {
-		if spec.Kind == evidence.Quantile {
+		if !spec.Judged() {
 			continue
 		}
 		i := slices.IndexFunc(line.Judgments, func(j evidence.NamedJudgment) bool { return j.Criterion == spec.ID })

@@ -44,7 +44,7 @@ func judgedOtherwise(candidate, baseline *evidence.Manifest) []evidence.MetricSp
 	for _, n := range compare.Unlike(candidate, baseline) {
 		named := func(s evidence.MetricSpec) bool { return s.ID == n.Metric }
 		i, j := slices.IndexFunc(candidate.Metrics, named), slices.IndexFunc(baseline.Metrics, named)
-		if candidate.Metrics[i].Options != nil && !suite.AsksModel(candidate.Metrics[i].Type) && baseline.Metrics[j].Kind != evidence.Quantile {
+		if candidate.Metrics[i].Options != nil && !suite.AsksModel(candidate.Metrics[i].Type) && baseline.Metrics[j].Judged() {
 			specs = append(specs, candidate.Metrics[i])
 		}
 	}
@@ -75,7 +75,7 @@ func judgedAgain(run *store.Run, specs []evidence.MetricSpec) (compare.Side, err
 	replace := map[int]int{} // place among the judged metrics to index of specs
 	judged := 0
 	for i := range m.Metrics {
-		if m.Metrics[i].Kind == evidence.Quantile {
+		if !m.Metrics[i].Judged() {
 			continue
 		}
 		id := m.Metrics[i].ID

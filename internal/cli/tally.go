@@ -137,7 +137,7 @@ func lostOutcome(m *evidence.Manifest) *evidence.Outcome {
 		o.Slices[i] = evidence.NoSlice
 	}
 	for _, spec := range m.Metrics {
-		if spec.Kind != evidence.Quantile {
+		if spec.Judged() {
 			o.Judgments = append(o.Judgments, evidence.Judgment{State: evidence.Missing, Reason: evidence.ReasonNotRun})
 		}
 	}

@@ -18,6 +18,7 @@ const (
 	markFailed mark = iota
 	markPassed
 	markScore // neither
+	markOut   // a measurement outside of the range that was declared for it
 )
 
 // Of a pair.
@@ -25,11 +26,12 @@ const (
 	markObserved mark = iota // without a flip
 	markWin
 	markLoss
+	markOutside // observed, with a measurement outside of its range
 )
 
 // markReasons and the marks above it are places among the reasons why a case,
 // or a pair, does not count.
-const markReasons mark = 3
+const markReasons mark = 4
 
 // reason is why a case is missing or excluded.
 type reason struct {
@@ -112,6 +114,9 @@ func (c *column) keep(o *evidence.Outcome, r *reasons) error {
 		return c.fault(err)
 	}
 	m := verdict(j.Value)
+	if c.out(j.Value) {
+		m = markOut
+	}
 	if j.State != evidence.Judged {
 		if m, err = r.of(j); err != nil {
 			return c.fault(err)
@@ -145,9 +150,18 @@ func (c *column) pair(row int32, o *evidence.Outcome, r *reasons) error {
 		}
 	default:
 		c.marks[row] = markObserved
+		if was == markOut || c.out(j.Value) {
+			c.marks[row] = markOutside
+		}
 		c.values[row] = j.Value - c.values[row] + 0 // -0 is 0
 	}
 	return nil
+}
+
+// out reports whether a measurement lies outside of the range of its mean.
+func (c *column) out(value float64) bool {
+	s := &c.spec
+	return s.Kind == evidence.Mean && s.Bounded() && (value < s.Range[0] || value > s.Range[1])
 }
 
 // verdict is the mark of a judgment with this value.

@@ -59,6 +59,9 @@ type Difference struct {
 	// Values are the observed differences in ascending order, of scores and
 	// quantiles; nil for verdicts. Planning reads them.
 	Values []float64
+	// Outside counts the pairs with a measurement outside of the range that was
+	// declared for its mean. With such a pair there is no interval.
+	Outside int
 }
 
 // SliceDifference is a difference over the pairs of one slice value. The

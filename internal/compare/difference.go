@@ -44,7 +44,7 @@ func (d *Difference) interval(method string, level float64, margins ...float64) 
 	case d.Spec.Kind == evidence.Quantile:
 		method = stats.MethodPairedQuantile
 		limits = stats.PairedQuantile(d.Values, d.Cases.Missing, d.Spec.Quantile, level)
-	case !bounded:
+	case !bounded || d.Outside > 0:
 		return nil
 	case d.Spec.Kind == evidence.Mean:
 		method = stats.MethodPaired
@@ -70,7 +70,8 @@ func bound(x float64) *float64 {
 // tally counts some pairs of one metric.
 type tally struct {
 	observed, wins, losses int
-	values                 []float64   // as they came; nil for verdicts
+	values                 []float64 // as they came; nil for verdicts
+	outside                int
 	reasons                []markCount // few, in the order in which they came
 }
 
@@ -88,6 +89,9 @@ func (c *column) count(t *tally, row int32) {
 		return
 	}
 	t.observed++
+	if m == markOutside {
+		t.outside++
+	}
 	switch {
 	case c.values != nil:
 		t.values = append(t.values, c.values[row])
@@ -111,7 +115,7 @@ func (t *tally) reason(m mark) {
 // difference returns the difference over the counted pairs, its values as they
 // came and without estimate and interval; see work.
 func (t *tally) difference(spec evidence.MetricSpec, r *reasons) Difference {
-	d := Difference{Spec: spec, Wins: t.wins, Losses: t.losses, Values: t.values}
+	d := Difference{Spec: spec, Wins: t.wins, Losses: t.losses, Values: t.values, Outside: t.outside}
 	d.Cases.Observed = t.observed
 	for _, n := range t.reasons {
 		why := r.all[n.mark-markReasons]
@@ -244,7 +248,7 @@ func (p *pairing) flips() []Flip {
 	for _, at := range p.paired {
 		for i := range p.columns {
 			column := &p.columns[i]
-			if !column.verdicts() {
+			if !column.verdicts() || !column.spec.Judged() {
 				continue
 			}
 			switch f := (Flip{CaseID: p.base[at.row].id, Criterion: column.spec.ID}); column.marks[at.row] {

@@ -74,7 +74,8 @@ func (c *column) sum(w *summer, row int32, r *reasons) {
 	m := c.marks[row]
 	if m >= markReasons {
 		why := r.all[m-markReasons]
-		w.number(uint64(markReasons) + uint64(why.state))
+		const behind = 3 // the other marks, when the first id was made
+		w.number(behind + uint64(why.state))
 		w.text(why.code)
 		return
 	}

@@ -74,8 +74,8 @@ func differs(candidate, baseline evidence.MetricSpec) string {
 	was := func(what, now, before string) string {
 		return fmt.Sprintf("%s is %s, in the baseline %s", what, now, before)
 	}
-	switch quantile := candidate.Kind == evidence.Quantile; {
-	case quantile != (baseline.Kind == evidence.Quantile):
+	switch measured := !candidate.Judged() || !baseline.Judged(); {
+	case measured && candidate.Kind != baseline.Kind:
 		return was("the kind", string(candidate.Kind), string(baseline.Kind))
 	case candidate.Type != baseline.Type:
 		return was("the evaluator", candidate.Type, baseline.Type)

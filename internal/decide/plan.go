@@ -26,7 +26,7 @@ func planStats(level float64, rule policy.Rule, m *measure.Metric) stats.Plan {
 	case evidence.Rate:
 		return stats.PlanRate(m.Passed, m.Cases.Observed, m.Cases.Missing, threshold, direction, level)
 	case evidence.Mean:
-		if hasRange(m.Spec) {
+		if below, above := m.Outside(); hasRange(m.Spec) && below+above == 0 {
 			low, high := m.Spec.Range[0], m.Spec.Range[1]
 			return stats.PlanMean(m.Values, m.Cases.Missing, low, high, threshold, direction, level)
 		}

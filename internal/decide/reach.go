@@ -69,6 +69,11 @@ func (r *Reach) find(spec evidence.MetricSpec, level float64) {
 		r.rate(level)
 	case spec.Kind == evidence.Mean && hasRange(spec):
 		r.mean(spec, level)
+	case spec.Kind == evidence.Mean && !spec.Judged(): // with a lower limit only
+		r.NeverPass, r.NeverFail = r.Rule.Max != nil || r.Cases == 0, r.Rule.Min != nil || r.Cases == 0
+		if r.Rule.Min != nil {
+			r.Needs = 1
+		}
 	case spec.Kind == evidence.Quantile:
 		r.quantile(spec.Quantile, level)
 	}

@@ -1,8 +1,6 @@
 package decide
 
 import (
-	"math"
-
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/measure"
 	"github.com/oloproof/oloproof-go/internal/policy"
@@ -97,7 +95,7 @@ func supported(rule policy.Rule, m *measure.Metric) bool {
 	case policy.IntervalThreshold:
 		return (rule.Min == nil) != (rule.Max == nil)
 	case policy.ObservedCount:
-		return rule.MaxFailures != nil && (m == nil || m.Spec.Kind == evidence.Rate)
+		return rule.MaxFailures != nil && (m == nil || m.Spec.Kind == evidence.Rate && m.Spec.Judged())
 	}
 	return false
 }
@@ -138,15 +136,13 @@ func missingnessExceeds(rule policy.Rule, c measure.Cases) bool {
 }
 
 // missingnessUnbounded reports whether missing cases have no worst value to
-// count with. Rates have one by definition, quantiles lose a limit instead.
+// count with. Rates have one by definition, what is measured loses a limit instead.
 func missingnessUnbounded(m *measure.Metric) bool {
-	return m.Spec.Kind == evidence.Mean && m.Cases.Missing > 0 && !hasRange(m.Spec)
+	return m.Spec.Kind == evidence.Mean && m.Cases.Missing > 0 && m.Spec.Judged() && !hasRange(m.Spec)
 }
 
 // hasRange reports whether the values of a metric have a least and a largest.
-func hasRange(s evidence.MetricSpec) bool {
-	return s.Range[0] < s.Range[1] && !math.IsInf(s.Range[1]-s.Range[0], 0)
-}
+func hasRange(s evidence.MetricSpec) bool { return s.Bounded() }
 
 // intervalAt reports whether there is an interval at the policy's level. One at
 // another level must not decide.

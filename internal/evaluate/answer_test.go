@@ -92,7 +92,7 @@ func TestContainsOptionsOfCases(t *testing.T) {
 	}{
 		{suite.Evaluator{ExpectedList: "any_of"}, `[]`, "expected is an empty list"},
 		{suite.Evaluator{ExpectedList: "any_of"}, `["a",{}]`, "expected[1]: want a text, found {}"},
-		{suite.Evaluator{}, `["a"]`, "say with expected_list"},
+		{suite.Evaluator{}, `["a"]`, "add expected_list: any_of"},
 		{suite.Evaluator{}, `{"any_of":"a"}`, "expected.any_of: want a list of texts, found \"a\""},
 		{suite.Evaluator{}, `{"any_of":["a"],"x":1}`, "expected is an object"},
 		{suite.Evaluator{}, `{}`, "expected is an object"},

@@ -159,9 +159,9 @@ func (s *Set) Check(c *evidence.Case) []string {
 func (s *Set) Eligible() []int { return slices.Clone(s.eligible) }
 
 // Specs returns the metrics of the suite: one per evaluator in their order,
-// then the quantiles. It is complete when every case has been checked.
+// then what is measured. It is complete when every case has been checked.
 func (s *Set) Specs() []evidence.MetricSpec {
-	specs := make([]evidence.MetricSpec, 0, len(s.evaluators)+len(s.suite.Quantiles))
+	specs := make([]evidence.MetricSpec, 0, len(s.evaluators)+len(s.suite.Measures))
 	for i, e := range s.evaluators {
 		o := &s.suite.Evaluators[i]
 		spec := evidence.MetricSpec{
@@ -173,8 +173,8 @@ func (s *Set) Specs() []evidence.MetricSpec {
 		}
 		specs = append(specs, spec)
 	}
-	for _, q := range s.suite.Quantiles {
-		specs = append(specs, evidence.MetricSpec{ID: q.ID, Kind: evidence.Quantile, Source: q.Source, Quantile: q.Quantile, Unit: "ms"})
+	for _, q := range s.suite.Measures {
+		specs = append(specs, q.Spec())
 	}
 	return specs
 }

@@ -489,7 +489,7 @@ func TestSpecsAndEligible(t *testing.T) {
 		{Type: "mrr", Criterion: "mrr_at_2", K: 2},
 		{Type: "citation_validity", Criterion: "citations_valid"},
 	}
-	s := &suite.Suite{Evaluators: evaluators, Quantiles: []suite.Quantile{{ID: "p95", Source: "latency_ms", Quantile: 0.95}}}
+	s := &suite.Suite{Evaluators: evaluators, Measures: []suite.Measure{{Type: "quantile", ID: "p95", Source: "latency_ms", Quantile: 0.95}}}
 	one := `{"answer":"x","relevant":[{"doc_id":"a"},{"doc_id":"a"},{"doc_id":"b","grade":0}]}`
 	for _, c := range []struct {
 		cases []string

@@ -172,7 +172,7 @@ func (e contains) fault(want evidence.Value) string {
 	switch want.Kind() {
 	case '[':
 		if e.list == "" {
-			return " is a list, and contains looks for a text: say with expected_list whether one of its texts must occur (any_of) or all (all_of), " + fix
+			return " is a list, and contains looks for a text: add expected_list: any_of to the evaluator where one of its texts must occur, all_of where all must"
 		}
 		return listFault("", want)
 	case '{':

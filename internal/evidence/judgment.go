@@ -20,6 +20,7 @@ const (
 	ReasonMissingField      = "missing_field"       // missing: the output has nothing at the field
 	ReasonMissingArtifact   = "missing_artifact"    // missing: an artifact that the evaluator reads was not recorded once
 	ReasonDepthBelowK       = "depth_below_k"       // missing: the retrieval recorded fewer places than k
+	ReasonNotRecorded       = "not_recorded"        // missing: the system does not say what the answer took
 	ReasonEvaluatorError    = "evaluator_error"     // missing: the evaluator could not judge
 	ReasonMissingText       = "missing_text"        // missing: a passage that a judge reads was recorded without its text
 	ReasonNotAsked          = "judge_not_asked"     // missing: a judge would have to be called, and nothing is called here

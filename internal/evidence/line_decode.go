@@ -139,7 +139,7 @@ func (d *outcomeDecoder) judgments(i int) (int, error) {
 // judged ones, or -1.
 func judgedMetric(m *Manifest, name []byte) (metric *MetricSpec, at int) {
 	for i := range m.Metrics {
-		if m.Metrics[i].Kind == Quantile {
+		if !m.Metrics[i].Judged() {
 			continue
 		}
 		if m.Metrics[i].ID == string(name) {
@@ -304,7 +304,7 @@ func isCode(s string) bool {
 
 func judgedID(m *Manifest, at int) string {
 	for i := range m.Metrics {
-		if m.Metrics[i].Kind == Quantile {
+		if !m.Metrics[i].Judged() {
 			continue
 		}
 		if at == 0 {

@@ -17,11 +17,11 @@ const (
 )
 
 // JudgedMetrics returns how many metrics of the manifest come from judgments:
-// all but the quantiles. A case has one judgment for each, in this order.
+// all but the measured ones. A case has one judgment for each, in this order.
 func (m *Manifest) JudgedMetrics() int {
 	n := 0
 	for i := range m.Metrics {
-		if m.Metrics[i].Kind != Quantile {
+		if m.Metrics[i].Judged() {
 			n++
 		}
 	}
@@ -78,7 +78,7 @@ func appendJudgments(dst []byte, m *Manifest, judgments []Judgment, detail bool)
 	var few [16]named
 	order := few[:0]
 	for i := range m.Metrics {
-		if m.Metrics[i].Kind != Quantile && len(order) < len(judgments) {
+		if m.Metrics[i].Judged() && len(order) < len(judgments) {
 			order = append(order, named{m.Metrics[i].ID, len(order)})
 		}
 	}

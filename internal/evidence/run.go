@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"math"
 	"strings"
 	"time"
 )
@@ -11,30 +12,59 @@ type Kind string
 // The kinds of metric.
 const (
 	Rate     Kind = "rate"     // share of passed judgments
-	Mean     Kind = "mean"     // mean of scores
+	Mean     Kind = "mean"     // mean of scores, or of a measured quantity
 	Quantile Kind = "quantile" // quantile of a measured quantity, such as latency
 )
+
+// SourceError is the source of an error rate: 1 for a case whose execution
+// errored, 0 for one that was answered.
+const SourceError = "execution_error"
+
+// UnitOf returns the unit of a measured quantity; ok is false for what is none.
+func UnitOf(source string) (unit string, ok bool) {
+	switch source {
+	case SourceLatency, SourceFirstToken:
+		return "ms", true
+	case SourceInputTokens, SourceOutputTokens:
+		return "tokens", true
+	case SourceCost:
+		return "USD", true
+	case SourceError:
+		return "", true
+	}
+	return "", false
+}
+
+// Judged reports whether the metric is made of judgments, not of what was
+// measured of each execution.
+func (metric *MetricSpec) Judged() bool { return metric.Kind != Quantile && metric.Source == "" }
+
+// Bounded reports whether the values of the metric have a least and a largest.
+func (metric *MetricSpec) Bounded() bool {
+	low, high := metric.Range[0], metric.Range[1]
+	return low < high && !math.IsInf(high-low, 0)
+}
 
 // MetricSpec says what a metric is made of. A run stores the specs of its
 // metrics, so that it can be measured again without its suite.
 type MetricSpec struct {
 	ID       string     `json:"id"`
 	Kind     Kind       `json:"kind"`
-	Range    [2]float64 `json:"range"`             // of scores and verdicts; zero for quantiles
-	Source   string     `json:"source,omitzero"`   // quantiles: latency_ms
+	Range    [2]float64 `json:"range"`             // of scores and verdicts, and of a mean as the suite declares it; else zero
+	Source   string     `json:"source,omitzero"`   // of measured metrics, such as latency_ms; empty for judged ones
 	Quantile float64    `json:"quantile,omitzero"` // in (0,1)
-	Unit     string     `json:"unit,omitzero"`     // quantiles: ms
-	// Evaluator is the content id of the evaluator's type and options; empty for quantiles.
+	Unit     string     `json:"unit,omitzero"`     // of measured metrics, such as ms
+	// Evaluator is the content id of the evaluator's type and options; empty for measured metrics.
 	Evaluator Digest `json:"evaluator,omitzero"`
 	// Served are the models that gave the verdicts of a judge, as their provider
 	// names them, in order. Another one is another instrument.
 	Served []string `json:"served,omitzero"`
 	// Trust is what people's labels say of a judge; nil without labels.
 	Trust *Trust `json:"trust,omitzero"`
-	// Type is the evaluator's type, such as contains; empty for quantiles.
+	// Type is the evaluator's type, such as contains; empty for measured metrics.
 	Type string `json:"type,omitzero"`
 	// Options is the evaluator in the keys of the suite, as canonical JSON, so that
-	// a run can be judged again; nil for quantiles.
+	// a run can be judged again; nil for measured metrics.
 	Options Value `json:"options,omitzero"`
 }
 
@@ -256,7 +286,7 @@ type Outcome struct {
 	LatencyMS  float64
 	Attempts   int
 	Usage      *Usage     // nil when the system does not say what the answer took
-	Judgments  []Judgment // one per judged metric of the manifest, in its order, quantiles left out; Detail is empty
+	Judgments  []Judgment // one per judged metric of the manifest, in its order, measured ones left out; Detail is empty
 }
 
 // NoSlice is the slice value of a case that lies in no slice of that name.

@@ -41,6 +41,23 @@ type Metric struct {
 	Values []float64
 }
 
+// Outside counts the observed values of a mean below and above the range that
+// was declared for it; none when there is no range.
+func (m *Metric) Outside() (below, above int) {
+	if m.Spec.Kind != evidence.Mean || !m.Spec.Bounded() {
+		return 0, 0
+	}
+	for _, v := range m.Values {
+		switch {
+		case v < m.Spec.Range[0]:
+			below++
+		case v > m.Spec.Range[1]:
+			above++
+		}
+	}
+	return below, above
+}
+
 // Slice is one metric over the cases that share a declared value.
 type Slice struct {
 	Name    string // such as metadata.topic

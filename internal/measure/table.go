@@ -29,7 +29,7 @@ type entry struct {
 // column holds what one metric says of each case, in the order of Add.
 type column struct {
 	spec   evidence.MetricSpec
-	judged int // place among the judgments of an outcome; -1 for quantiles
+	judged int // place among the judgments of an outcome; -1 for what is measured
 	marks  []uint32
 	values []float64 // nil for rates
 }
@@ -112,13 +112,13 @@ func (c *column) judgment(o *evidence.Outcome) (evidence.Judgment, error) {
 }
 
 // Places returns, for each metric of a run, its place among the judgments of an
-// outcome; -1 for quantiles, which are not judged.
+// outcome; -1 for those that are measured.
 func Places(specs []evidence.MetricSpec) []int {
 	places := make([]int, len(specs))
 	judged := 0
 	for i, s := range specs {
 		places[i] = -1
-		if s.Kind != evidence.Quantile {
+		if s.Judged() {
 			places[i] = judged
 			judged++
 		}
@@ -127,11 +127,11 @@ func Places(specs []evidence.MetricSpec) []int {
 }
 
 // Judgment is what a metric says of an outcome, without detail: the judgment at
-// its place, which must be there, or what a quantile measures of it. The error
+// its place, which must be there, or what is measured of it. The error
 // says that the outcome does not fit the metric.
 func Judgment(spec evidence.MetricSpec, place int, o *evidence.Outcome) (evidence.Judgment, error) {
 	if place < 0 {
-		return measured(spec.Source, o)
+		return measured(spec, o)
 	}
 	j := o.Judgments[place]
 	switch {
@@ -151,23 +151,61 @@ func Judgment(spec evidence.MetricSpec, place int, o *evidence.Outcome) (evidenc
 	return j, nil
 }
 
-// latency is the one source of quantile metrics.
-const latency = "latency_ms"
-
-// measured is what a quantile metric says of an outcome: the latency of a case
-// that was answered.
-func measured(source string, o *evidence.Outcome) (evidence.Judgment, error) {
+// measured is what a metric that is not judged says of an outcome.
+func measured(spec evidence.MetricSpec, o *evidence.Outcome) (evidence.Judgment, error) {
+	if spec.Kind == evidence.Rate && spec.Source == evidence.SourceError {
+		switch o.Status {
+		case evidence.StatusNotRun:
+			return evidence.Judgment{State: evidence.Missing, Reason: evidence.ReasonNotRun}, nil
+		case evidence.StatusOK:
+			return evidence.Judgment{State: evidence.Judged}, nil
+		}
+		return evidence.Judgment{State: evidence.Judged, Value: 1}, nil
+	}
+	value, known := quantity(spec.Source, o)
 	switch {
-	case source != latency:
-		return evidence.Judgment{}, fmt.Errorf("source %q is not measured, only %s is", source, latency)
+	case !known || spec.Kind == evidence.Rate:
+		return evidence.Judgment{}, fmt.Errorf("a %s of %q is not measured", spec.Kind, spec.Source)
 	case o.Status == evidence.StatusNotRun:
 		return evidence.Judgment{State: evidence.Missing, Reason: evidence.ReasonNotRun}, nil
 	case o.Status != evidence.StatusOK:
 		return evidence.Judgment{State: evidence.Missing, Reason: evidence.ReasonExecutionError}, nil
-	case !(o.LatencyMS >= 0) || math.IsInf(o.LatencyMS, 0):
-		return evidence.Judgment{}, fmt.Errorf("latency of %v ms", o.LatencyMS)
+	case value == nil:
+		return evidence.Judgment{State: evidence.Missing, Reason: evidence.ReasonNotRecorded}, nil
+	case !(*value >= 0) || math.IsInf(*value, 0):
+		return evidence.Judgment{}, fmt.Errorf("%s of %v", spec.Source, *value)
 	}
-	return evidence.Judgment{State: evidence.Judged, Value: o.LatencyMS}, nil
+	return evidence.Judgment{State: evidence.Judged, Value: *value}, nil
+}
+
+// quantity is a measured quantity of an outcome, nil where the system did not
+// say it; known is false for what is no quantity.
+func quantity(source string, o *evidence.Outcome) (value *float64, known bool) {
+	if source == evidence.SourceLatency {
+		return &o.LatencyMS, true
+	}
+	var u evidence.Usage
+	if o.Usage != nil {
+		u = *o.Usage
+	}
+	count := func(n *int64) *float64 {
+		if n == nil {
+			return nil
+		}
+		x := float64(*n)
+		return &x
+	}
+	switch source {
+	case evidence.SourceFirstToken:
+		return u.FirstTokenMS, true
+	case evidence.SourceInputTokens:
+		return count(u.InputTokens), true
+	case evidence.SourceOutputTokens:
+		return count(u.OutputTokens), true
+	case evidence.SourceCost:
+		return u.CostUSD, true
+	}
+	return nil, false
 }
 
 func (c *column) add(e entry) {
@@ -323,13 +361,40 @@ func interval(m *Metric, level float64) *Interval {
 	case evidence.Rate:
 		limits = stats.Rate(m.Passed, m.Cases.Observed, m.Cases.Missing, level)
 	case evidence.Mean:
-		method = stats.MethodMean
-		limits = stats.Mean(m.Values, m.Cases.Missing, m.Spec.Range[0], m.Spec.Range[1], level)
+		method, limits = mean(m, level)
 	case evidence.Quantile:
 		method = stats.MethodQuantile
 		limits = stats.Quantile(m.Values, m.Cases.Missing, m.Spec.Quantile, level)
 	}
 	return &Interval{Lower: bound(limits.Lower), Upper: bound(limits.Upper), Level: level, Method: method}
+}
+
+// mean returns the interval of a mean. One without a declared range is of a
+// quantity that is never negative, so it has a lower limit and no upper one: no
+// number of values says anything about those that may come. A value outside of
+// the range that was declared shows that the range does not hold on that side,
+// so that the limit there is none.
+func mean(m *Metric, level float64) (method string, limits stats.Interval) {
+	if !m.Spec.Bounded() {
+		return stats.MethodMeanAtLeast, stats.MeanAtLeast(m.Values, m.Cases.Missing, level)
+	}
+	lo, hi := m.Spec.Range[0], m.Spec.Range[1]
+	below, above := m.Outside()
+	values := m.Values
+	if below+above > 0 {
+		values = make([]float64, len(m.Values))
+		for i, v := range m.Values {
+			values[i] = min(max(v, lo), hi)
+		}
+	}
+	limits = stats.Mean(values, m.Cases.Missing, lo, hi, level)
+	if below > 0 {
+		limits.Lower = math.Inf(-1)
+	}
+	if above > 0 {
+		limits.Upper = math.Inf(1)
+	}
+	return stats.MethodMean, limits
 }
 
 // bound is nil where there is no bound.

@@ -234,8 +234,8 @@ func TestAddRefuses(t *testing.T) {
 		{"score above", 1, func(o *evidence.Outcome) { o.Judgments[1] = judged(1.5) }, "ndcg_at_6: 1.5 lies outside the range from 0 to 1"},
 		{"NaN score", 1, func(o *evidence.Outcome) { o.Judgments[1] = judged(math.NaN()) }, "ndcg_at_6: NaN lies outside"},
 		{"no state", 1, func(o *evidence.Outcome) { o.Judgments[1] = evidence.Judgment{} }, "unknown state 0"},
-		{"negative latency", 1, func(o *evidence.Outcome) { o.LatencyMS = -1 }, "latency of -1 ms"},
-		{"NaN latency", 1, func(o *evidence.Outcome) { o.LatencyMS = math.NaN() }, "latency of NaN ms"},
+		{"negative latency", 1, func(o *evidence.Outcome) { o.LatencyMS = -1 }, "latency_ms of -1"},
+		{"NaN latency", 1, func(o *evidence.Outcome) { o.LatencyMS = math.NaN() }, "latency_ms of NaN"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestManyReasons(t *testing.T) {
 
 func TestUnknownSourceAndKind(t *testing.T) {
 	cost := p90
-	cost.Source = "cost_usd"
+	cost.Source = "steps"
 	if err := NewTable([]evidence.MetricSpec{cost}, nil).Add(0, &evidence.Outcome{}); err == nil {
 		t.Error("a source that is not measured was accepted")
 	}

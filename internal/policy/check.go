@@ -218,24 +218,40 @@ type fault struct{ key, message string }
 func (r Rule) against(spec evidence.MetricSpec) []fault {
 	var all []fault
 	add := func(key, format string, args ...any) { all = append(all, fault{key, fmt.Sprintf(format, args...)}) }
-	quantile := spec.Kind == evidence.Quantile
+	measured := spec.Source != ""
+	quantity := measured && spec.Kind != evidence.Rate
 	lo, hi := spec.Range[0], spec.Range[1]
 	threshold := func(key string, v *float64) {
 		switch {
 		case v == nil:
-		case quantile && *v < 0:
+		case quantity && *v < 0:
 			add(key, "%s is %s, and %s is never negative", key, number(*v), spec.Source)
-		case !quantile && (*v < lo || *v > hi):
+		case (!quantity || spec.Bounded()) && (*v < lo || *v > hi):
 			add(key, "%s is %s, outside %s to %s of %s%s", key, number(*v), number(lo), number(hi), spec.ID, shareHint(*v, lo, hi))
 		}
 	}
 	threshold("min", r.Min)
 	threshold("max", r.Max)
-	if r.Margin != nil && !quantile && *r.Margin >= hi-lo {
+	if spec.Kind == evidence.Mean && quantity && !spec.Bounded() {
+		switch remedy := fmt.Sprintf("add range: [LEAST, LARGEST] to the metric, or bound a quantile of %s", spec.Source); {
+		case r.Max != nil:
+			add("max", "%s is a mean of %s without a range, which has no upper limit, so that max can never PASS: %s", spec.ID, spec.Source, remedy)
+		case r.Kind.Comparison():
+			add("metric", "%s is a mean of %s without a range, whose differences have no limits: %s", spec.ID, spec.Source, remedy)
+		}
+	}
+	if r.Margin != nil && (!quantity || spec.Bounded()) && *r.Margin >= hi-lo {
 		add("margin", "margin is %s, which accepts any loss of %s: it must be below %s%s", number(*r.Margin), spec.ID, number(hi-lo), shareHint(*r.Margin, lo, hi))
 	}
-	if _, given := r.KeyPos["direction"]; quantile && (r.Kind == Superiority || r.Kind == NonInferiority) && !given {
-		add("metric", "less %s is better, and without a direction more would be: add direction: max", spec.Source)
+	if _, given := r.KeyPos["direction"]; measured && (r.Kind == Superiority || r.Kind == NonInferiority) && !given {
+		what := "less " + spec.Source
+		if !quantity {
+			what = "a lower " + spec.ID
+		}
+		add("metric", "%s is better, and without a direction more would be: add direction: max", what)
+	}
+	if r.Kind == ObservedCount && spec.Kind == evidence.Rate && measured {
+		add("metric", "observed_count counts failed cases, and %s counts those without an answer: use max", spec.ID)
 	}
 	if r.Kind == ObservedCount && spec.Kind != evidence.Rate {
 		add("metric", "observed_count counts failed cases, and %s is a %s, whose cases do not fail: use min or max", spec.ID, spec.Kind)

@@ -74,12 +74,21 @@ func Build(in Input) *Document {
 	}
 	for _, x := range in.Metrics {
 		d.Metrics = append(d.Metrics, metricOf(x))
+		if note := outsideNote(x); note != "" {
+			d.Notes = append(d.Notes, note)
+		}
 	}
 	for _, s := range in.Slices {
 		d.Slices = append(d.Slices, sliceOf(s))
 	}
 	for _, c := range in.Comparisons {
 		d.Comparisons = append(d.Comparisons, comparisonOf(c))
+		for i := range c.Comparison.Differences {
+			if x := &c.Comparison.Differences[i]; x.Outside > 0 {
+				d.Notes = appendNew(d.Notes, fmt.Sprintf("the difference of %s has no interval: %s a value outside of the range that the suite declares, %s",
+					x.Spec.ID, haveWord(x.Outside, "pair"), rangeWords(x.Spec)))
+			}
+		}
 	}
 	for _, p := range in.Policies {
 		out := policyOf(p, in.Metrics)
@@ -142,10 +151,39 @@ func failFirst(code int) int {
 func metricOf(m measure.Metric) Metric {
 	return Metric{
 		ID: m.Spec.ID, Kind: m.Spec.Kind, Estimate: finite(m.Estimate), Interval: intervalOf(m.Interval),
-		Cases: m.Cases, Range: finiteRange(m.Spec.Range), Unit: m.Spec.Unit,
+		Cases: m.Cases, Range: finiteRange(m.Spec.Range), Unit: m.Spec.Unit, Source: m.Spec.Source,
 		Failures: failures(m), Exclusions: nonNil(slices.Clone(m.Exclusions)), Missing: nonNil(slices.Clone(m.Missing)),
 		Display: DisplayOf(m),
 	}
+}
+
+// outsideNote says that values of a mean lie outside of its range, and what
+// follows; "" when none does.
+func outsideNote(m measure.Metric) string {
+	below, above := m.Outside()
+	var limits []string
+	if below > 0 {
+		limits = append(limits, "lower")
+	}
+	if above > 0 {
+		limits = append(limits, "upper")
+	}
+	if len(limits) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s has no %s limit: %s a value outside of the range that the suite declares, %s",
+		m.Spec.ID, strings.Join(limits, " and no "), haveWord(below+above, "case"), rangeWords(m.Spec))
+}
+
+func haveWord(n int, noun string) string {
+	if n == 1 {
+		return count(n, noun) + " has"
+	}
+	return count(n, noun) + " have"
+}
+
+func rangeWords(s evidence.MetricSpec) string {
+	return fmt.Sprintf("[%s, %s]%s", number(s.Range[0]), number(s.Range[1]), suffix(" ", s.Unit))
 }
 
 // finiteRange returns the range, or zeros when it has an end that JSON cannot hold.
@@ -160,6 +198,9 @@ func finiteRange(r [2]float64) [2]float64 {
 func failures(m measure.Metric) int {
 	if m.Spec.Kind != evidence.Rate {
 		return 0
+	}
+	if !m.Spec.Judged() { // 1 is an error
+		return m.Passed
 	}
 	return m.Cases.Observed - m.Passed
 }
@@ -240,7 +281,7 @@ func threshold(x float64, m *measure.Metric) string {
 	if m == nil {
 		return Scale{}.Exact(x)
 	}
-	if m.Spec.Kind == evidence.Quantile {
+	if measuredQuantity(m.Spec.Kind, m.Spec.Unit) {
 		return Scale{unit: QuantileScale(m.Spec.Unit).unit}.Exact(x)
 	}
 	return scaleOf(*m).Exact(x)

@@ -48,7 +48,7 @@ func Call(w io.Writer, c *evidence.Case, e *evidence.Execution, specs []evidence
 	p.raw("judgments:")
 	m := &evidence.Manifest{Metrics: specs}
 	for _, s := range specs {
-		if s.Kind == evidence.Quantile || len(judgments) == 0 {
+		if !s.Judged() || len(judgments) == 0 {
 			continue
 		}
 		p.judgment(evidence.NamedJudgment{Criterion: s.ID, Judgment: judgments[0]}, m)

@@ -235,11 +235,11 @@ func differenceEnd(x *Difference, b bar) float64 {
 
 // differenceAxis labels the ends of a bar on the axis of a difference.
 func differenceAxis(x *Difference, b bar) labelledBar {
-	switch x.Kind {
-	case evidence.Rate:
+	switch {
+	case x.Kind == evidence.Rate:
 		end := Scale{shift: 2}.Exact(b.to)
 		return labelledBar{b, "-" + end, "+" + end + " points"}
-	case evidence.Quantile:
+	case measuredQuantity(x.Kind, x.Unit):
 		unit := ""
 		if x.Unit != "" {
 			unit = " " + Clean(x.Unit)

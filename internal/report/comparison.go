@@ -168,11 +168,11 @@ func DifferenceDisplay(x *compare.Difference) Display {
 }
 
 func differenceScale(x *compare.Difference) Scale {
-	switch x.Spec.Kind {
-	case evidence.Rate:
+	switch {
+	case x.Spec.Kind == evidence.Rate:
 		return RateDifferenceScale()
-	case evidence.Quantile:
-		s := QuantileScale(x.Spec.Unit, shownValues(x.Estimate, x.Interval)...)
+	case measuredQuantity(x.Spec.Kind, x.Spec.Unit):
+		s := quantityScale(x.Spec.Kind, x.Spec.Unit, x.Estimate, x.Interval)
 		s.signed = true
 		return s
 	}
@@ -218,7 +218,7 @@ func ruleScale(x decide.Decision, metrics []measure.Metric) *Scale {
 		diff = &compare.Difference{Spec: metrics[i].Spec}
 	}
 	s := differenceScale(diff)
-	if diff.Spec.Kind == evidence.Quantile {
+	if measuredQuantity(diff.Spec.Kind, diff.Spec.Unit) {
 		s = Scale{unit: s.unit}
 	}
 	s.signed = false

@@ -198,13 +198,28 @@ func DisplayOf(m measure.Metric) Display {
 }
 
 func scaleOf(m measure.Metric) Scale {
-	switch m.Spec.Kind {
-	case evidence.Rate:
+	switch {
+	case m.Spec.Kind == evidence.Rate:
 		return RateScale()
-	case evidence.Quantile:
-		return QuantileScale(m.Spec.Unit, shownValues(m.Estimate, m.Interval)...)
+	case measuredQuantity(m.Spec.Kind, m.Spec.Unit):
+		return quantityScale(m.Spec.Kind, m.Spec.Unit, m.Estimate, m.Interval)
 	}
 	return ScoreScale(m.Spec.Range)
+}
+
+// quantityScale prints a quantity with its unit. The limits of a mean may lie far
+// from it, towards the ends of its range, so they do not take its digits away.
+func quantityScale(kind evidence.Kind, unit string, estimate *float64, iv *measure.Interval) Scale {
+	if kind == evidence.Mean && estimate != nil && *estimate != 0 {
+		iv = nil
+	}
+	return QuantileScale(unit, shownValues(estimate, iv)...)
+}
+
+// measuredQuantity reports whether figures are those of a quantity with a unit,
+// not shares and not scores.
+func measuredQuantity(kind evidence.Kind, unit string) bool {
+	return kind == evidence.Quantile || kind == evidence.Mean && unit != ""
 }
 
 // shownValues are the numbers that a figure and its interval show.

@@ -147,7 +147,8 @@ type Metric struct {
 	Estimate   *float64              `json:"estimate" jsonschema:"nullable"`
 	Interval   *Interval             `json:"interval" jsonschema:"nullable"`
 	Cases      measure.Cases         `json:"cases"`
-	Failures   int                   `json:"failures"` // observed failures of a rate; 0 for other kinds
+	Source     string                `json:"source,omitzero"` // what is measured, such as latency_ms; absent for judged metrics
+	Failures   int                   `json:"failures"`        // observed failures of a rate, for an error rate the errored cases; 0 for other kinds
 	Range      [2]float64            `json:"range"`
 	Unit       string                `json:"unit,omitzero"`
 	Exclusions []measure.ReasonCount `json:"exclusions"`

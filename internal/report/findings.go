@@ -34,7 +34,7 @@ func Find(m *evidence.Manifest, outcomes func(visit func(index int, o *evidence.
 	f := &Findings{}
 	judged := make([]evidence.MetricSpec, 0, len(m.Metrics))
 	for _, s := range m.Metrics {
-		if s.Kind != evidence.Quantile {
+		if s.Judged() {
 			judged = append(judged, s)
 		}
 	}

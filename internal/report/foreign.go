@@ -131,7 +131,7 @@ func (f *foreign) metrics() {
 	for i := range f.Metrics {
 		m := &f.Metrics[i]
 		f.one("the kind of a metric", string(m.Kind), string(evidence.Rate), string(evidence.Mean), string(evidence.Quantile))
-		names(&m.ID, &m.Unit)
+		names(&m.ID, &m.Unit, &m.Source)
 		m.Exclusions, m.Missing = codesOf(m.Exclusions), codesOf(m.Missing)
 		m.Display = m.shown(m.Estimate, m.Interval, m.Cases, m.Failures)
 	}
@@ -185,8 +185,12 @@ func measured(i *Interval) *measure.Interval {
 // shown makes the strings of a figure in the metric's scale; failures below zero
 // are not known.
 func (m *Metric) shown(estimate *float64, i *Interval, c measure.Cases, failures int) Display {
-	spec := evidence.MetricSpec{ID: m.ID, Kind: m.Kind, Range: m.Range, Unit: m.Unit}
-	d := DisplayOf(measure.Metric{Spec: spec, Estimate: estimate, Interval: measured(i), Cases: c, Passed: c.Observed - failures})
+	spec := evidence.MetricSpec{ID: m.ID, Kind: m.Kind, Range: m.Range, Unit: m.Unit, Source: m.Source}
+	passed := c.Observed - failures
+	if !spec.Judged() {
+		passed = failures
+	}
+	d := DisplayOf(measure.Metric{Spec: spec, Estimate: estimate, Interval: measured(i), Cases: c, Passed: passed})
 	if m.Kind == evidence.Quantile || failures < 0 {
 		d.Denominator = fmt.Sprintf("%d observed · %d missing · %d excluded", c.Observed, c.Missing, c.Excluded)
 	}
@@ -208,11 +212,11 @@ func (m *Metric) shownDifference(estimate *float64, i *Interval, c measure.Cases
 }
 
 func (m *Metric) differenceScale(estimate *float64, i *Interval) Scale {
-	switch m.Kind {
-	case evidence.Rate:
+	switch {
+	case m.Kind == evidence.Rate:
 		return RateDifferenceScale()
-	case evidence.Quantile:
-		s := QuantileScale(m.Unit, shownValues(estimate, measured(i))...)
+	case measuredQuantity(m.Kind, m.Unit):
+		s := quantityScale(m.Kind, m.Unit, estimate, measured(i))
 		s.signed = true
 		return s
 	}
@@ -309,7 +313,7 @@ func (f *foreign) decision(d *Decision) {
 	} else {
 		m = f.compared(m)
 		s := m.differenceScale(d.Estimate, d.Interval)
-		if m.Kind == evidence.Quantile {
+		if measuredQuantity(m.Kind, m.Unit) {
 			s = Scale{unit: s.unit}
 		}
 		s.signed = false

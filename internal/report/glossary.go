@@ -60,6 +60,7 @@ func glossary() []glossaryGroup {
 			{evidence.ReasonMissingField, "Missing: the answer has nothing at the field that the evaluator reads."},
 			{evidence.ReasonMissingArtifact, "Missing: what the evaluator reads (a retrieval, a context, citations) was not recorded."},
 			{evidence.ReasonDepthBelowK, "Missing: fewer passages were retrieved than the evaluator looks at."},
+			{evidence.ReasonNotRecorded, "Missing: the system does not say what the answer took: tokens, cost, or the time to the first token."},
 			{evidence.ReasonEvaluatorError, "Missing: the evaluator could not judge."},
 			{evidence.ReasonMissingText, "Missing: a passage that the judge has to read was recorded without its text."},
 			{evidence.ReasonNotAsked, "Missing: a judge would have to be called, and nothing was called."},

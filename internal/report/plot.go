@@ -88,11 +88,11 @@ func (r ruler) ticks(steps int, label func(float64) string) []plotMark {
 
 // metricRuler is the axis of a metric that shows all these numbers.
 func metricRuler(kind evidence.Kind, bounds [2]float64, unit string, shown ...*float64) (ruler, []plotMark) {
-	switch kind {
-	case evidence.Rate:
+	switch {
+	case kind == evidence.Rate:
 		r := ruler{0, 1}
 		return r, r.ticks(4, func(x float64) string { return Scale{shift: 2, unit: "%"}.Exact(x) })
-	case evidence.Quantile:
+	case measuredQuantity(kind, unit):
 		r := ruler{0, axisEnd(shown...)}
 		return r, r.ticks(2, func(x float64) string { return number(x) + suffix(" ", Clean(unit)) })
 	}
@@ -111,7 +111,7 @@ func differenceRuler(x *Difference, shown ...*float64) (ruler, []plotMark) {
 	end := differenceEnd(x, b)
 	r := ruler{-end, end}
 	unit := ""
-	if x.Kind == evidence.Quantile {
+	if measuredQuantity(x.Kind, x.Unit) {
 		unit = suffix(" ", Clean(x.Unit))
 	}
 	ticks := r.ticks(4, func(v float64) string {

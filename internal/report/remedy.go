@@ -28,6 +28,8 @@ func Remedy(reason, run string) string {
 		return "the judge gave no reply for these cases: oloproof inspect " + run + " --failures shows why; run again, or resume"
 	case evidence.ReasonJudgeRefused, evidence.ReasonJudgeReply:
 		return "the judge gave no usable verdict on these cases: oloproof inspect " + run + " --case ID shows its reply; look at the rubric, or take another model"
+	case evidence.ReasonNotRecorded:
+		return "say in the suite where the response carries it, under system.http.usage (the time to the first token comes with system.http.stream), or drop the metric"
 	case evidence.ReasonEvaluatorError:
 		return "the evaluator could not judge these cases: oloproof inspect " + run + " --failures shows why"
 	}

@@ -201,11 +201,11 @@ func (t *text) barOf(d Decision) (labelledBar, bool) {
 
 // axis gives a bar the ends of its metric's range.
 func axis(m Metric, b bar) labelledBar {
-	switch m.Kind {
-	case evidence.Rate:
+	switch {
+	case m.Kind == evidence.Rate:
 		b.from, b.to = 0, 1
 		return labelledBar{b, "0%", "100%"}
-	case evidence.Quantile:
+	case measuredQuantity(m.Kind, m.Unit):
 		shown := []*float64{b.lower, b.upper, b.estimate}
 		for i := range b.thresholds {
 			shown = append(shown, &b.thresholds[i])
@@ -336,7 +336,7 @@ func metricPromises(metrics []Metric) []string {
 	var lines []string
 	for _, m := range metrics {
 		if m.Interval != nil {
-			lines = appendNew(lines, methodWords(m.Kind, Level(m.Interval.Level)))
+			lines = appendNew(lines, methodWords(m, Level(m.Interval.Level)))
 		}
 	}
 	if len(lines) > 0 {
@@ -348,9 +348,13 @@ func metricPromises(metrics []Metric) []string {
 // fairSample says to whom every interval applies.
 const fairSample = "They describe inputs like these, as far as the suite is a fair sample of them, and say nothing of an evaluator's own errors."
 
-// methodWords is the promise of the intervals of one kind of metric.
-func methodWords(kind evidence.Kind, level string) string {
-	switch kind {
+// methodWords is the promise of the interval of a metric.
+func methodWords(m Metric, level string) string {
+	switch m.Kind {
+	case evidence.Mean:
+		if m.Interval.Method == "nonnegative_mean_betting_mixture@1" {
+			return "Means without a range: a lower limit by betting, for independent cases; no sample bounds such a mean from above."
+		}
 	case evidence.Rate:
 		return "Rates: Clopper-Pearson intervals; over repeated samples of independent cases they cover the true rate at least " + level + " of the time, for every number of cases."
 	case evidence.Quantile:

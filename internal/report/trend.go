@@ -123,7 +123,7 @@ func trendRows(entries []TrendEntry, metric string) []trendRow {
 			r.figure = figureOf(m.Display.Estimate, m.Display.Interval)
 			if m.Interval != nil && (m.Interval.Lower != nil || m.Interval.Upper != nil) {
 				b := axis(*m, bar{lower: m.Interval.Lower, upper: m.Interval.Upper, estimate: m.Estimate})
-				if m.Kind == evidence.Quantile { // one axis for all
+				if measuredQuantity(m.Kind, m.Unit) { // one axis for all
 					b.to = end
 					b.right = number(end) + suffix(" ", Clean(m.Unit))
 				}

@@ -31,6 +31,27 @@ func Mean(values []float64, missing int, lo, hi, level float64) Interval {
 	}
 }
 
+// MeanAtLeast returns a lower limit of the mean of values that are at least 0
+// and may be arbitrarily large, of which missing more should have been observed;
+// there is no upper limit. It is the lower limit of [Mean], which needs no
+// largest value: the expectation of W(m) is at most 1 for every mean of up to m,
+// whatever the values, as long as none is negative. That no upper limit exists
+// without a largest value is due to Bahadur and Savage, "The nonexistence of
+// certain statistical procedures in nonparametric problems", Ann. Math. Statist.
+// 27 (1956).
+func MeanAtLeast(values []float64, missing int, level float64) Interval {
+	i := Interval{Upper: math.Inf(1)}
+	largest := 0.0
+	for _, v := range values {
+		largest = max(largest, v)
+	}
+	if largest > 0 {
+		// The largest value is a unit of measure only: the limit follows it.
+		i.Lower = scaleDown(0, largest, count(values).unit(0, largest).bettingLimit(missing, level))
+	}
+	return i
+}
+
 // bets is the number of bettors; bettor j stakes the fraction j/(bets+1).
 const bets = 20
 

@@ -26,6 +26,7 @@ import "math"
 const (
 	MethodRate             = "clopper_pearson_missing_bounded@1"
 	MethodMean             = "bounded_mean_betting_mixture@1"
+	MethodMeanAtLeast      = "nonnegative_mean_betting_mixture@1"
 	MethodQuantile         = "order_statistic_quantile@1"
 	MethodPaired           = "bounded_paired_difference@1"
 	MethodConditionalExact = "conditional_exact_paired_difference@1"

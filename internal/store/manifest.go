@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -146,22 +145,27 @@ func checkFiles(files []evidence.File) error {
 	return nil
 }
 
+// measurable reports whether a metric is one that is measured here.
+func measurable(spec evidence.MetricSpec) bool {
+	unit, ok := evidence.UnitOf(spec.Source)
+	return ok && unit == spec.Unit && (spec.Kind == evidence.Rate) == (spec.Source == evidence.SourceError)
+}
+
 func checkMetrics(m *evidence.Manifest) error {
 	if len(m.Metrics) > maxMetrics || len(m.Slices) > maxSlices {
 		return fmt.Errorf("%d metrics and %d slices, at most %d and %d are read", len(m.Metrics), len(m.Slices), maxMetrics, maxSlices)
 	}
 	seen := map[string]bool{}
 	for _, spec := range m.Metrics {
-		low, high := spec.Range[0], spec.Range[1]
 		switch {
 		case spec.ID == "" || seen[spec.ID]:
 			return fmt.Errorf("metric %q has no id of its own", spec.ID)
 		case spec.Kind == evidence.Quantile && (spec.Quantile <= 0 || spec.Quantile >= 1):
 			return fmt.Errorf("metric %q is the quantile %v, want a number between 0 and 1", spec.ID, spec.Quantile)
-		case spec.Kind == evidence.Quantile && (spec.Source != "latency_ms" || spec.Unit != "ms"):
-			return fmt.Errorf("metric %q is of %q in %q, which this version does not read, want latency_ms in ms", spec.ID, spec.Source, spec.Unit)
-		case spec.Kind == evidence.Mean && !(low < high && !math.IsInf(high-low, 0)):
-			return fmt.Errorf("metric %q has the range [%v, %v]", spec.ID, low, high)
+		case !spec.Judged() && !measurable(spec):
+			return fmt.Errorf("metric %q is the %s of %q in %q, which this version does not read", spec.ID, spec.Kind, spec.Source, spec.Unit)
+		case spec.Kind == evidence.Mean && !spec.Bounded() && (spec.Judged() || spec.Range != [2]float64{}):
+			return fmt.Errorf("metric %q has the range [%v, %v]", spec.ID, spec.Range[0], spec.Range[1])
 		case spec.Kind != evidence.Rate && spec.Kind != evidence.Mean && spec.Kind != evidence.Quantile:
 			return fmt.Errorf("metric %q is of the kind %q, want rate, mean or quantile", spec.ID, spec.Kind)
 		}

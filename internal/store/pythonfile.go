@@ -331,7 +331,7 @@ func (f *pythonFile) setMetrics(m *evidence.Manifest, p *pythonRun) error {
 			m.Notes = append(m.Notes, fmt.Sprintf("the metric %s of the Python tool's run is left out: %s", s.ID, left))
 			continue
 		}
-		if spec.Kind == evidence.Quantile {
+		if !spec.Judged() {
 			m.Metrics = append(m.Metrics, spec)
 			continue
 		}

@@ -190,7 +190,7 @@ func TestTamperedBundle(t *testing.T) {
 		{"no cases at all", manifestFile, replace(`"cases": 9`, `"cases": 0`), []string{"dataset.cases is 0"}},
 		{"too many cases", manifestFile, replace(`"cases": 9`, `"cases": 9000000000`), []string{"dataset.cases is 9000000000"}},
 		{"metric of no kind", manifestFile, replace(`"kind": "rate"`, `"kind": "guess"`), []string{`kind "guess"`}},
-		{"quantile of something else", manifestFile, replace(`"source": "latency_ms"`, `"source": "cost_usd"`), []string{`metric "latency_p95" is of "cost_usd"`, "does not read"}},
+		{"quantile of something else", manifestFile, replace(`"source": "latency_ms"`, `"source": "cost_usd"`), []string{`metric "latency_p95" is the quantile of "cost_usd" in "ms"`, "does not read"}},
 		{"many slices", manifestFile, replace(`"metadata.topic"`, `"metadata.topic"`+manyNames(300)), []string{"301 slices, at most", "256"}},
 		{"many metrics", manifestFile, replace(`"metrics": [`, `"metrics": [`+strings.Repeat(`{"id": "x"},`, 1001)), []string{"1006 metrics", "at most 1000"}},
 		{"options twice", manifestFile, replace(`"id": "recall_at_2",`, `"id": "recall_at_2", "options": {"a": 1, "a": 2},`), []string{"damaged"}},

@@ -58,7 +58,11 @@ func (s *Suite) check(f *strictyaml.File, d *draft, readFile func(string) ([]byt
 		}
 	}
 	s.checkJudges(f, readFile)
-	for i, q := range s.Quantiles {
+	for i := range s.Measures {
+		q := &s.Measures[i]
+		if key, fault := q.complete(); fault != "" {
+			f.Problem(q.KeyPos[key], "metrics[%d]: %s", i, fault)
+		}
 		claim(q.ID, fmt.Sprintf("metrics[%d]", i), q.Pos)
 	}
 }

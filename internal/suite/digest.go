@@ -28,8 +28,15 @@ func (s *Suite) Digest() evidence.Digest {
 		evaluators[s.Evaluators[i].Criterion] = s.EvaluatorDigest(i)
 	}
 	metrics := meaning{}
-	for _, q := range s.Quantiles {
-		metrics[q.ID] = meaning{"source": q.Source, "quantile": q.Quantile}
+	for _, q := range s.Measures {
+		switch q.Type {
+		case typeMean:
+			metrics[q.ID] = meaning{"type": q.Type, "source": q.Source, "range": q.Range}
+		case typeErrorRate:
+			metrics[q.ID] = meaning{"type": q.Type}
+		default: // as it was before there were others
+			metrics[q.ID] = meaning{"source": q.Source, "quantile": q.Quantile}
+		}
 	}
 	return contentID(suiteDomain, meaning{
 		"system": s.SystemDigest(), "evaluators": evaluators, "metrics": metrics,

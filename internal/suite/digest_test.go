@@ -61,6 +61,8 @@ func TestDigestsDependOnMeaningOnly(t *testing.T) {
 		{"k: 2}", "k: 3}", true, false, false},
 		{"metadata.b", "metadata.c", true, false, false},
 		{"slices:", "metrics: [{type: quantile, id: p, source: latency_ms, quantile: 0.5}]\nslices:", true, false, false},
+		{"slices:", "metrics: [{type: mean, id: p, source: cost_usd}]\nslices:", true, false, false},
+		{"slices:", "metrics: [{type: error_rate}]\nslices:", true, false, false},
 	} {
 		if !strings.Contains(identified, test.from) {
 			t.Fatalf("%q does not stand in the suite", test.from)

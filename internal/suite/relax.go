@@ -2,6 +2,7 @@ package suite
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -242,13 +243,20 @@ func shown(v evidence.Value) string {
 
 // quantiles compares the metrics beyond those of the evaluators.
 func (c *comparison) quantiles() {
-	for _, old := range c.old.Quantiles {
-		i := slices.IndexFunc(c.new.Quantiles, func(q Quantile) bool { return q.ID == old.ID })
+	for _, old := range c.old.Measures {
+		i := slices.IndexFunc(c.new.Measures, func(q Measure) bool { return q.ID == old.ID })
 		if i < 0 {
 			c.Gone(old.Pos.Line, "metric %s removed", old.ID)
 			continue
 		}
-		new := c.new.Quantiles[i]
+		new := c.new.Measures[i]
+		if old.Type != new.Type {
+			c.Add(new.Pos.Line, "metric %s: %s", new.ID, relax.Change("type", old.Type, new.Type))
+			continue
+		}
+		if old.Range != new.Range && !(old.Range != [2]float64{} && new.Range == [2]float64{}) { // without a range there is no upper limit
+			c.Add(new.Pos.Line, "metric %s: %s", new.ID, relax.Change("range", rangeText(old.Range), rangeText(new.Range)))
+		}
 		if old.Source != new.Source {
 			c.Add(new.Pos.Line, "metric %s: %s", new.ID, relax.Change("source", old.Source, new.Source))
 		}
@@ -266,4 +274,11 @@ func lineOf(s *Suite, at Position) int {
 		at = s.System.HTTP.KeyPos["preset"]
 	}
 	return at.Line
+}
+
+func rangeText(r [2]float64) string {
+	if r == [2]float64{} {
+		return relax.None
+	}
+	return fmt.Sprintf("[%s, %s]", strconv.FormatFloat(r[0], 'f', -1, 64), strconv.FormatFloat(r[1], 'f', -1, 64))
 }

@@ -21,6 +21,9 @@ evaluators:
   - {type: map, criterion: m, k: 5}
   - {type: context_recall, criterion: cr, relevance_unit: chunk}
   - {type: context_precision, criterion: cp}
+metrics:
+  - {type: mean, id: cost, source: cost_usd, range: [0, 1]}
+  - {type: error_rate}
 `
 
 func answerEdits() []suiteEdit {
@@ -43,6 +46,11 @@ func answerEdits() []suiteEdit {
 		both("patterns: [a]", "patterns: [b]", `b:9: evaluator ref: patterns changed from ["a"] to ["b"]`, `b:9: evaluator ref: patterns changed from ["b"] to ["a"]`),
 		both("builtin: refusal_patterns@1", "builtin: none", `b:9: evaluator ref: builtin changed from "refusal_patterns@1" to "none"`, `b:9: evaluator ref: builtin changed from "none" to "refusal_patterns@1"`),
 		both("k: 4", "k: 6", "b:10: evaluator p: k raised from 4 to 6", "b:10: evaluator p: k lowered from 6 to 4"),
+		both("range: [0, 1]", "range: [0, 2.5]", "b:15: metric cost: range changed from [0, 1] to [0, 2.5]", "b:15: metric cost: range changed from [0, 2.5] to [0, 1]"),
+		{", range: [0, 1]", "", nil, []string{"b:15: metric cost: range changed from none to [0, 1]"}}, // a mean without a range has no upper limit
+		both("{type: mean, id: cost, source: cost_usd, range: [0, 1]}", "{type: quantile, id: cost, source: cost_usd, quantile: 0.5}",
+			"b:15: metric cost: type changed from mean to quantile", "b:15: metric cost: type changed from quantile to mean"),
+		{"  - {type: error_rate}\n", "", []string{"a:16: metric error_rate removed (line of the old file)"}, nil},
 		{"k: 5", "k: 6", []string{"b:11: evaluator m: k raised from 5 to 6"}, nil},
 		both("relevance_unit: chunk", "relevance_unit: doc", `b:12: evaluator cr: relevance_unit changed from "chunk" to "doc"`, `b:12: evaluator cr: relevance_unit changed from "doc" to "chunk"`),
 		{"casefold: false", "on_execution_error: fail", []string{`b:5: evaluator any: on_execution_error changed from "missing" to "fail": a case without an answer no longer counts as missing`},

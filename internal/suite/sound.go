@@ -16,15 +16,15 @@ func (s *Suite) keepSound(found problem.List) {
 	for _, e := range s.Evaluators {
 		places = append(places, e.Pos)
 	}
-	for _, q := range s.Quantiles {
+	for _, q := range s.Measures {
 		places = append(places, q.Pos)
 	}
 	places = slices.AppendSeq(places, maps.Values(s.KeyPos))
 	sound := func(i int) bool {
 		return places[i].Line > 0 && !slices.ContainsFunc(found, func(p problem.Problem) bool { return within(p, places, i) })
 	}
-	evaluators, quantiles := s.Evaluators, s.Quantiles
-	s.Evaluators, s.Quantiles = nil, nil
+	evaluators, quantiles := s.Evaluators, s.Measures
+	s.Evaluators, s.Measures = nil, nil
 	for i, e := range evaluators {
 		if sound(i) {
 			s.Evaluators = append(s.Evaluators, e)
@@ -32,10 +32,10 @@ func (s *Suite) keepSound(found problem.List) {
 	}
 	for i, q := range quantiles {
 		if sound(len(evaluators) + i) {
-			s.Quantiles = append(s.Quantiles, q)
+			s.Measures = append(s.Measures, q)
 		}
 	}
-	s.Unread = len(evaluators) == 0 || len(s.Evaluators) < len(evaluators) || len(s.Quantiles) < len(quantiles)
+	s.Unread = len(evaluators) == 0 || len(s.Evaluators) < len(evaluators) || len(s.Measures) < len(quantiles)
 }
 
 // within reports whether a problem lies in the list element that begins at

@@ -29,7 +29,7 @@ type Suite struct {
 	System          System
 	Concurrency     Concurrency
 	Evaluators      []Evaluator
-	Quantiles       []Quantile
+	Measures        []Measure
 	Slices          []string            // such as metadata.topic
 	MinSliceSupport int                 // at least 1; 30 by default
 	Budget          *Budget             // of the calls of judges; nil without a bound
@@ -174,12 +174,30 @@ type Evaluator struct {
 	SchemaPath string // json_schema: the file that Schema comes from, as written, or ""
 }
 
-// Quantile is one entry of metrics of type quantile.
-type Quantile struct {
+// Measure is one entry of metrics: what is measured of executions, not judged.
+type Measure struct {
+	Type     string // quantile, mean or error_rate
 	ID       string
-	Source   string  // latency_ms
-	Quantile float64 // in (0,1)
+	Source   string     // such as latency_ms; of an error rate execution_error
+	Quantile float64    // in (0,1); 0 unless Type is quantile
+	Range    [2]float64 // of a mean, as declared; zero when it is not
 	Pos      Position
+	KeyPos   map[string]Position // of each key's value that is written
+
+	ends []float64 // of the range, as written
+}
+
+// Spec is the metric that the entry makes.
+func (q *Measure) Spec() evidence.MetricSpec {
+	unit, _ := evidence.UnitOf(q.Source)
+	spec := evidence.MetricSpec{ID: q.ID, Kind: evidence.Quantile, Source: q.Source, Quantile: q.Quantile, Unit: unit}
+	switch q.Type {
+	case typeMean:
+		spec.Kind, spec.Range = evidence.Mean, q.Range
+	case typeErrorRate:
+		spec.Kind, spec.Range = evidence.Rate, [2]float64{0, 1}
+	}
+	return spec
 }
 
 // Load reads the suite at path. The error is a [problem.List] of every problem

@@ -150,7 +150,7 @@ pricing: [{model: m, input_per_mtok: 1, output_per_mtok: 2}]
 	if diff := cmp.Diff(want, s.Evaluators); diff != "" {
 		t.Error(diff)
 	}
-	if len(s.Notes) != 3 || !s.Cache || s.MinSliceSupport != 4 || s.Concurrency.Judge != 4 || s.Quantiles[0].Quantile != 0.95 {
+	if len(s.Notes) != 3 || !s.Cache || s.MinSliceSupport != 4 || s.Concurrency.Judge != 4 || s.Measures[0].Quantile != 0.95 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -327,9 +327,11 @@ func checkInvariants(t *testing.T, s *Suite) {
 		}
 		s.EvaluatorDigest(i)
 	}
-	for _, q := range s.Quantiles {
-		if names[q.ID] || !(q.Quantile > 0 && q.Quantile < 1) || q.Source != "latency_ms" {
-			t.Fatalf("quantile %+v", q)
+	for _, q := range s.Measures {
+		spec := q.Spec()
+		_, measured := evidence.UnitOf(spec.Source)
+		if names[q.ID] || spec.Judged() || !measured || (q.Type == "quantile") != (q.Quantile > 0 && q.Quantile < 1) || q.Range[0] > q.Range[1] {
+			t.Fatalf("metric %+v", q)
 		}
 		names[q.ID] = true
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oloproof/oloproof-go/internal/evidence"
 	y "github.com/oloproof/oloproof-go/internal/strictyaml"
 )
 
@@ -64,7 +65,7 @@ func (s *Suite) table(d *draft) y.Type {
 			Doc: "Bounds on calls in flight."},
 		{Key: "evaluators", Type: y.List(y.Into(&s.Evaluators), (*Evaluator).table).Min(1), Required: true,
 			Doc: "How answers are judged. Each evaluator becomes a metric with the name of its criterion."},
-		{Key: "metrics", Type: y.List(y.Into(&s.Quantiles), (*Quantile).table).Shown([]string{}),
+		{Key: "metrics", Type: y.List(y.Into(&s.Measures), (*Measure).table).Shown([]string{}),
 			Doc: "Metrics beyond those of the evaluators."},
 		{Key: "slices", Type: y.List(y.Into(&s.Slices), d.sliceName).Unique().Shown([]string{}),
 			Doc: "Groups of cases that are also reported on their own: metadata.KEY is one slice for each value of that key. A staged system also has relevant_position (top_k, beyond_top_k, not_retrieved) and context_truncated (true, false)."},
@@ -175,17 +176,50 @@ func (d *draft) sliceName(into *string) y.Type {
 	return y.String(y.Into(into)).SchemaPattern(slicePattern).Check(checkSlice).At(func(at Position) { d.slicePos = append(d.slicePos, at) })
 }
 
-func (q *Quantile) table() y.Type {
-	return y.Variants("type", "metric", func(string) {}, y.Variant{
-		Name: "quantile", Doc: "A quantile of a measured quantity.",
-		Table: y.Table{
-			{Key: "id", Type: y.Name(y.Into(&q.ID)), Required: true, Doc: "Name of the metric."},
-			{Key: "source", Type: y.Enum(y.Into(&q.Source), "latency_ms").Refuse(notYet, "input_tokens", "output_tokens", "cost_usd").Refuse(notByThisTool, "agent_steps", "agent_tool_calls"), Required: true,
-				Doc: "What is measured: latency_ms is the time of the attempt that answered, in milliseconds."},
+// Types of metrics that are measured.
+const (
+	typeQuantile  = "quantile"
+	typeMean      = "mean"
+	typeErrorRate = "error_rate"
+)
+
+func (q *Measure) table() y.Type {
+	id := y.Field{Key: "id", Type: y.Name(y.Into(&q.ID)), Required: true, Doc: "Name of the metric."}
+	source := y.Field{Key: "source", Type: y.Enum(y.Into(&q.Source), "latency_ms", "first_token_ms", "input_tokens", "output_tokens", "cost_usd").
+		Refuse(notByThisTool, "agent_steps", "agent_tool_calls"), Required: true,
+		Doc: "What is measured: latency_ms is the time of the attempt that answered, first_token_ms that to the first text of a stream, in milliseconds; tokens and cost are what the system says the answer took."}
+	optional := id
+	optional.Required, optional.Doc = false, id.Doc+" error_rate when absent."
+	return y.Variants("type", "metric", y.Into(&q.Type),
+		y.Variant{Name: typeQuantile, Doc: "A quantile of a measured quantity.", Table: y.Table{id, source,
 			{Key: "quantile", Type: y.Number(y.Into(&q.Quantile)).Above(0).Below(1).Hint(y.AsShare), Required: true,
 				Doc: "Which quantile, such as 0.95."},
-		},
-	}).At(y.Into(&q.Pos)).
-		Refuse(notYet, "mean", "every_replicate").
+		}},
+		y.Variant{Name: typeMean, Doc: "The mean of a measured quantity.", Table: y.Table{id, source,
+			{Key: "range", Type: y.List(y.Into(&q.ends), func(x *float64) y.Type { return y.Number(y.Into(x)).Min(0) }).Min(2),
+				Doc: "The least and the largest value that there can be, [LEAST, LARGEST]. Without it a mean has no upper limit."},
+		}},
+		y.Variant{Name: typeErrorRate, Doc: "Share of the cases whose execution errored.", Table: y.Table{optional}},
+	).At(y.Into(&q.Pos)).Keys(y.Into(&q.KeyPos)).
+		Refuse(notYet, "every_replicate").
 		Refuse(notByThisTool, "every_criterion", "ranking", "human_score", "human_preference", "human_difference", "cost_per_accepted")
+}
+
+// complete fills in what depends on other keys, and says what is wrong with
+// the range.
+func (q *Measure) complete() (key, fault string) {
+	if q.Type == typeErrorRate {
+		q.Source = evidence.SourceError
+		if q.ID == "" {
+			q.ID = typeErrorRate
+		}
+	}
+	if q.ends == nil {
+		return "", ""
+	}
+	if len(q.ends) != 2 || !(q.ends[0] < q.ends[1]) {
+		return "range", "the range must be two numbers, the smaller one first: [LEAST, LARGEST]"
+	}
+	q.Range = [2]float64{q.ends[0], q.ends[1]}
+	return "", ""
 }

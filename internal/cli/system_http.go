@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/oloproof/oloproof-go/internal/report"
+	"github.com/oloproof/oloproof-go/internal/stream"
+	"github.com/oloproof/oloproof-go/internal/suite"
 	httpsystem "github.com/oloproof/oloproof-go/internal/system/http"
 )
 
@@ -14,10 +16,18 @@ func (x *activeRun) openHTTP(concurrency int) (*system, error) {
 		OutputPath: h.OutputPath, Artifacts: h.Artifacts, MaxBody: h.MaxBody,
 		Mapping: h.Mapping, Calls: x.resolved.Calls, UUID: (&uuids{random: x.env.Rand}).next,
 		Concurrency: concurrency, UserAgent: "oloproof/" + Version(), Redact: x.redact,
+		Limits: h.Limits, Stream: streamOptions(h),
 		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: x.transport,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &system{System: s, close: s.Close, called: report.Clean(x.publicURL())}, nil
+}
+
+func streamOptions(h *suite.HTTP) *stream.Options {
+	if h.Stream == nil {
+		return nil
+	}
+	return &h.Stream.Options
 }

@@ -32,11 +32,14 @@ const (
 	ErrEmptyBody     ErrorKind = "empty_body"
 	ErrInvalidJSON   ErrorKind = "invalid_json"
 	ErrTooLarge      ErrorKind = "body_too_large"
-	ErrMissingOutput ErrorKind = "missing_output" // nothing where the output should be
-	ErrReported      ErrorKind = "reported_error" // an answer that says it is none, such as an error in a 200
-	ErrMapping       ErrorKind = "mapping_failed" // an answer of another shape than the suite says
-	ErrProgram       ErrorKind = "program_failed" // a program under test ended or answered badly
-	ErrNotRecorded   ErrorKind = "not_recorded"   // of a diagnosis: the run did not record what to execute the case with
+	ErrMissingOutput ErrorKind = "missing_output"   // nothing where the output should be
+	ErrReported      ErrorKind = "reported_error"   // an answer that says it is none, such as an error in a 200
+	ErrMapping       ErrorKind = "mapping_failed"   // an answer of another shape than the suite says
+	ErrTruncated     ErrorKind = "truncated_stream" // a stream without its end signal
+	ErrQuota         ErrorKind = "quota_exhausted"  // an answer that says that nothing is left to be spent
+	ErrAuth          ErrorKind = "auth_failed"      // no token could be had
+	ErrProgram       ErrorKind = "program_failed"   // a program under test ended or answered badly
+	ErrNotRecorded   ErrorKind = "not_recorded"     // of a diagnosis: the run did not record what to execute the case with
 )
 
 // Execution is what happened when the system was called for one case.

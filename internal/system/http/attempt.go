@@ -18,6 +18,7 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/mapping"
+	"github.com/oloproof/oloproof-go/internal/stream"
 )
 
 const (
@@ -27,6 +28,8 @@ const (
 	// firstRead bounds what is allocated before a byte has come, whatever length
 	// the answer claims.
 	firstRead = 64 << 10
+	// maxHeader bounds the headers of an answer, in bytes.
+	maxHeader = 1 << 20
 	// dialTimeout bounds the making of a connection, so that a host that drops
 	// packets is found dead in less than a minute. The attempt's deadline, which
 	// is for answers, may be long.
@@ -41,6 +44,7 @@ type call struct {
 	started  time.Time // of the first attempt
 	waited   time.Duration
 	last     answer
+	idle     time.Duration // waited within the attempt
 }
 
 type callKey struct{}
@@ -54,7 +58,9 @@ type answer struct {
 	location    string // of a redirect, without userinfo and query
 	body        []byte // as much as was read
 	retryAfter  time.Duration
-	fault       *fault // nil when a body came with a status of 2xx
+	heard       bool          // text of a stream has come,
+	firstText   time.Duration // so long after its request
+	fault       *fault        // nil when a body came with a status of 2xx
 
 	of        string             // which request of several it answers, for messages; "" is the case's
 	url       string             // of that request, as it may be shown
@@ -84,6 +90,8 @@ type attempts struct {
 	// takes at most longer than the timeout.
 	several func(*http.Request, *call) (*http.Response, answer)
 	longer  time.Duration
+	limit   *bucket
+	stream  *stream.Options // of the answer of a case; nil: it comes in one piece
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -91,20 +99,25 @@ func (t *attempts) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := callOf(req.Context())
 	waited, err := t.pause.wait(req.Context())
 	c.waited += waited
+	if err == nil {
+		waited, err = t.limit.wait(req.Context())
+		c.waited += waited
+	}
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), t.timeout+t.longer)
 	defer cancel()
+	c.idle = 0
 	start := t.now()
 	var resp *http.Response
 	var a answer
 	if t.several == nil {
-		resp, a = t.try(req.WithContext(ctx))
+		resp, a = t.try(req.WithContext(ctx), t.stream)
 	} else {
 		resp, a = t.several(req.WithContext(ctx), c)
 	}
-	latency := t.now().Sub(start)
+	latency := t.now().Sub(start) - c.idle
 	if a.fault != nil && req.Context().Err() != nil {
 		return nil, req.Context().Err() // interrupted: not an attempt
 	}
@@ -118,7 +131,7 @@ func (t *attempts) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	c.attempts = append(c.attempts, record)
 	c.waited = 0
-	if a.retryAfter > 0 && (a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable) {
+	if a.retryAfter > 0 && (a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable || a.status == statusOverloaded) {
 		t.pause.extend(t.now().Add(a.retryAfter))
 	}
 	return resp, nil
@@ -128,7 +141,11 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 
 // try sends a request and reads its answer. The response stands in for a real
 // one: the client must neither read a body nor follow a redirect.
-func (t *attempts) try(req *http.Request) (*http.Response, answer) {
+func (t *attempts) try(req *http.Request, o *stream.Options) (*http.Response, answer) {
+	start := t.now()
+	ctx, cancel := context.WithCancel(req.Context())
+	defer cancel()
+	req = req.WithContext(ctx)
 	var connecting atomic.Bool
 	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
 		GetConn: func(string) { connecting.Store(true) },
@@ -144,17 +161,21 @@ func (t *attempts) try(req *http.Request) (*http.Response, answer) {
 	defer resp.Body.Close()
 	a := answer{status: resp.StatusCode, contentType: resp.Header.Get("Content-Type")}
 	switch {
+	case a.status >= 200 && a.status <= 299 && o != nil:
+		if t.readStream(req.Context(), resp, o, start, &a) {
+			drain(resp.Body, cancel)
+		}
 	case a.status >= 200 && a.status <= 299:
 		t.readAnswer(req.Context(), resp, &a)
 	default:
-		a.fault = statusFault(resp)
 		a.location = location(resp)
-		if a.fault.retry {
-			a.retryAfter = retryAfter(resp.Header, t.now())
-		}
 		if a.status >= 200 { // what follows a 101 is no body
 			body, _ := decoded(resp)
 			a.body, _, _ = readAll(body, resp.ContentLength, maxErrorBody)
+		}
+		a.fault = statusFault(resp, a.body)
+		if a.fault.retry {
+			a.retryAfter = waitAsked(resp.Header, a.body, t.now())
 		}
 	}
 	return seen(req, a.status), a
@@ -276,12 +297,23 @@ func (t *attempts) transportFault(ctx context.Context, what string, err error) *
 }
 
 // statusFault says what a status outside 2xx means.
-func statusFault(resp *http.Response) *fault {
+func statusFault(resp *http.Response, body []byte) *fault {
 	status := resp.StatusCode
 	if status >= 300 && status <= 399 {
 		return &fault{kind: evidence.ErrRedirect, text: "a redirect with status " + statusText(status)}
 	}
-	return &fault{kind: evidence.ErrStatus, text: "status " + statusText(status), retry: isTransient(status)}
+	text := "status " + statusText(status)
+	if code := quotaCode(resp, body); code != "" {
+		return &fault{kind: evidence.ErrQuota, text: text + ", which says that the quota is used up (" + code + "): raise it or use another key, since waiting does not help,"}
+	}
+	retry := isTransient(status)
+	switch strings.ToLower(resp.Header.Get("X-Should-Retry")) {
+	case "true":
+		retry = status >= 400
+	case "false":
+		retry = false
+	}
+	return &fault{kind: evidence.ErrStatus, text: text, retry: retry}
 }
 
 func statusText(status int) string {
@@ -309,6 +341,9 @@ func (a *answer) document() (evidence.Value, *fault) {
 		return a.parsed, nil
 	}
 	body := trim(a.body)
+	if looksLikeStream(mediaType(a.contentType), body) {
+		return nil, &fault{kind: evidence.ErrContentType, text: "an answer that is a stream (write under system.http.stream how it is put together)"}
+	}
 	if kind := mediaType(a.contentType); !mayBeJSON(kind) {
 		text := fmt.Sprintf("an answer of content type %s, not JSON,", clean(kind, 80))
 		if body[0] == '{' || body[0] == '[' {
@@ -344,11 +379,12 @@ func mayBeJSON(kind string) bool {
 // that there are at one time, at least 1.
 func NewTransport(concurrency int) *http.Transport {
 	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConns:        concurrency,
-		MaxIdleConnsPerHost: concurrency,
-		IdleConnTimeout:     90 * time.Second, // that of http.DefaultTransport
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           concurrency,
+		MaxIdleConnsPerHost:    concurrency,
+		MaxResponseHeaderBytes: maxHeader,
+		IdleConnTimeout:        90 * time.Second, // that of http.DefaultTransport
 	}
 }

@@ -2,6 +2,7 @@ package httpsystem
 
 var (
 	RetryAfter    = retryAfter
+	WaitAsked     = waitAsked
 	Jitter        = jitter
 	Clean         = clean
 	Reason        = reason

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,11 +14,11 @@ import (
 
 	"github.com/hashicorp/go-retryablehttp"
 
+	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/netguard"
 )
 
 const (
-	maxRetries = 3 // 4 attempts in all
 	// firstBackoff and maxBackoff bound the wait before a retry, which is
 	// uniform between 0 and firstBackoff·2^n, at most maxBackoff ("full jitter",
 	// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
@@ -38,13 +39,15 @@ func (s *System) newClient(base http.RoundTripper) *retryablehttp.Client {
 		maxBody: s.cfg.MaxBody,
 		now:     s.cfg.Now,
 		pause:   s.pause,
+		limit:   newBucket(s.cfg.Limits.PerSecond, s.cfg.Limits.Burst, s.cfg.Now, s.cfg.Sleep),
+		stream:  s.cfg.Stream,
 	}
 	if s.cfg.Calls != nil {
 		s.several(t)
 	}
 	return &retryablehttp.Client{
 		HTTPClient:   &http.Client{Transport: t},
-		RetryMax:     maxRetries,
+		RetryMax:     s.cfg.Limits.Retries,
 		CheckRetry:   checkRetry,
 		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return 0 },
 		PrepareRetry: s.backOff,
@@ -90,6 +93,9 @@ func isTransient(status int) bool {
 	return status >= 500
 }
 
+// statusOverloaded is what some services send in place of 503.
+const statusOverloaded = 529
+
 // isPermanent reports whether a connection failed in a way that another attempt
 // cannot mend: a host that may not be called, a certificate that is not trusted,
 // or no TLS where it was asked for.
@@ -101,25 +107,149 @@ func isPermanent(err error) bool {
 		strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") // has no type of its own
 }
 
-// retryAfter returns how long a Retry-After header asks to wait: seconds, or a
-// date, which is compared with the server's own clock where it tells it. It is
+// waitAsked returns how long an answer asks to wait before another attempt: by
+// retry-after-ms, Retry-After, the header that says when a used-up limit is
+// reset, or Google's RetryInfo in the body, the first of these that is there. It is
 // at most maxRetryAfter, and 0 when there is none.
+func waitAsked(h http.Header, body []byte, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After-Ms")), 64); err == nil && ms > 0 {
+		return seconds(ms / 1000)
+	}
+	if h.Get("Retry-After") != "" {
+		return retryAfter(h, now)
+	}
+	if d := resetAfter(h, now); d > 0 {
+		return d
+	}
+	return retryInfo(body)
+}
+
+func seconds(s float64) time.Duration {
+	if !(s > 0) { // NaN too
+		return 0
+	}
+	return time.Duration(math.Min(s, maxRetryAfter.Seconds()) * float64(time.Second))
+}
+
+// retryAfter returns how long a Retry-After header asks to wait: seconds, or a
+// date, which is compared with the server's own clock where it tells it.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
-	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		if !(seconds > 0) { // NaN too
-			return 0
-		}
-		return time.Duration(math.Min(seconds, maxRetryAfter.Seconds()) * float64(time.Second))
+	if s, err := strconv.ParseFloat(text, 64); err == nil {
+		return seconds(s)
 	}
 	until, err := http.ParseTime(text)
 	if err != nil {
 		return 0
 	}
+	return min(max(until.Sub(clock(h, now)), 0), maxRetryAfter)
+}
+
+// clock is the server's own clock, where it tells it.
+func clock(h http.Header, now time.Time) time.Time {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = date
+		return date
 	}
-	return min(max(until.Sub(now), 0), maxRetryAfter)
+	return now
+}
+
+// resetAfter returns the longest time until a limit is reset, as the headers
+// x-ratelimit-reset, x-ratelimit-reset-NAME, ratelimit-reset and
+// anthropic-ratelimit-NAME-reset tell it; those of a limit of which something
+// remains do not count.
+func resetAfter(h http.Header, now time.Time) time.Duration {
+	var longest time.Duration
+	for name := range h {
+		lower := strings.ToLower(name)
+		if !strings.Contains(lower, "ratelimit") || !strings.Contains(lower, "reset") {
+			continue
+		}
+		if left := h.Get(strings.Replace(lower, "reset", "remaining", 1)); left != "" && left != "0" {
+			continue
+		}
+		longest = max(longest, untilReset(h.Get(name), clock(h, now)))
+	}
+	return longest
+}
+
+// untilReset reads a time as such headers hold it: 1s or 6m0s, seconds, a date, or
+// a point in time in seconds or milliseconds since 1970.
+func untilReset(text string, now time.Time) time.Duration {
+	text = strings.TrimSpace(text)
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		switch {
+		case n > 1e12:
+			n = n/1000 - float64(now.UnixMilli())/1000
+		case n > 1e9:
+			n -= float64(now.UnixMilli()) / 1000
+		}
+		return seconds(n)
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return seconds(d.Seconds())
+	}
+	for _, layout := range []string{time.RFC3339, http.TimeFormat} {
+		if until, err := time.Parse(layout, text); err == nil {
+			return seconds(until.Sub(now).Seconds())
+		}
+	}
+	return 0
+}
+
+// retryInfo reads the delay of a google.rpc.RetryInfo in the details of an error.
+func retryInfo(body []byte) time.Duration {
+	v, err := evidence.ParseJSON(trim(body))
+	if err != nil {
+		return 0
+	}
+	details, err := evidence.Lookup(v, "error.details")
+	if err != nil {
+		return 0
+	}
+	for detail := range evidence.Elements(details) {
+		delay, _ := evidence.Member(detail, "retryDelay")
+		if text, ok := evidence.Text(delay); ok {
+			return untilReset(text, time.Time{})
+		}
+	}
+	return 0
+}
+
+// quotaCodes are how services say that the money is spent, which looks like a
+// rate that is too high and is none.
+var quotaCodes = []string{
+	"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "quota_exceeded", "quotaexceeded", "provider_quota_exceeded",
+	"insufficient_balance", "credits_exhausted", "payment_required", "servicequotaexceededexception",
+}
+
+// quotaCode returns the code by which an answer says that a quota is used up, or "".
+func quotaCode(resp *http.Response, body []byte) string {
+	if resp.StatusCode == http.StatusPaymentRequired {
+		return "payment required"
+	}
+	if resp.StatusCode < 400 || resp.StatusCode > 499 {
+		return ""
+	}
+	kind, _, _ := strings.Cut(resp.Header.Get("X-Amzn-Errortype"), ":")
+	codes := []string{kind}
+	if v, err := evidence.ParseJSON(trim(body)); err == nil {
+		for _, path := range []string{"error.code", "error.type", "error.innererror.code", "code", "type", "__type"} {
+			if found, err := evidence.Lookup(v, path); err == nil {
+				text, _ := evidence.Text(found)
+				codes = append(codes, text)
+			}
+		}
+		// Dify: the daily limit of an app; a limit per minute is too_many_requests.
+		if code, _ := evidence.Member(v, "code"); resp.StatusCode == http.StatusTooManyRequests && string(code) == `"rate_limit_error"` {
+			return "rate_limit_error"
+		}
+	}
+	for _, code := range codes {
+		if slices.Contains(quotaCodes, strings.ToLower(code)) {
+			return clean(code, 60)
+		}
+	}
+	return ""
 }
 
 // pause holds back all calls while the service asks to be left alone.

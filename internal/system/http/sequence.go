@@ -11,6 +11,7 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/mapping"
+	"github.com/oloproof/oloproof-go/internal/stream"
 )
 
 // sequence makes the requests of one attempt: setup, those before, that of the
@@ -22,6 +23,7 @@ type sequence struct {
 	req   *http.Request // a request of the case without templates, its context the attempt's
 	scope mapping.Scope
 	docs  mapping.Documents
+	sent  int // requests so far
 }
 
 // several lets the attempts make all the requests of the suite.
@@ -63,6 +65,7 @@ func (q *sequence) attempt() answer {
 	if q.docs.Main, main.fault = main.document(); main.fault != nil {
 		return main
 	}
+	q.docs.Frames = q.s.frames(q.docs.Main)
 	main.parsed = q.docs.Main
 	if calls.Poll != nil {
 		q.docs.Accepted = q.docs.Main
@@ -158,7 +161,18 @@ func (q *sequence) send(call *mapping.Call) answer {
 	if err != nil {
 		return answer{fault: &fault{kind: evidence.ErrMapping, text: "a request that cannot be made, " + call.Key + ": " + reason(err) + ", no answer"}}
 	}
-	_, a := q.t.try(req)
+	if q.sent++; q.sent > 1 { // the attempt itself has waited for the first
+		waited, err := q.t.limit.wait(req.Context())
+		callOf(req.Context()).idle += waited
+		if err != nil {
+			return answer{fault: q.t.transportFault(req.Context(), "no answer", err)}
+		}
+	}
+	var pieces *stream.Options
+	if call == q.s.cfg.Calls.Main {
+		pieces = q.s.cfg.Stream
+	}
+	_, a := q.t.try(req, pieces)
 	a.url = q.s.cfg.Redact.String(shown(req.URL))
 	return a
 }
@@ -225,6 +239,9 @@ func (s *System) mapped(e *evidence.Execution, c *evidence.Case, call *call, doc
 		documents = &mapping.Documents{}
 	}
 	documents.Main = document
+	if documents.Frames == nil {
+		documents.Frames = s.frames(document)
+	}
 	result, err := s.cfg.Mapping.Map(documents, c)
 	var broken *evidence.ContractError
 	switch {
@@ -237,6 +254,14 @@ func (s *System) mapped(e *evidence.Execution, c *evidence.Case, call *call, doc
 		return nil
 	}
 	e.Output, e.RawOutput, e.Artifacts, e.Usage = result.Output, result.Raw, result.Artifacts, result.Usage
+	return nil
+}
+
+// frames is the list of the frames of a stream that is collected, else nil.
+func (s *System) frames(document evidence.Value) evidence.Value {
+	if s.cfg.Stream != nil && s.cfg.Stream.Assemble == stream.Collect && document.Kind() == '[' {
+		return document
+	}
 	return nil
 }
 

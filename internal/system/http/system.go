@@ -19,6 +19,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/mapping"
 	"github.com/oloproof/oloproof-go/internal/redact"
 	"github.com/oloproof/oloproof-go/internal/runner"
+	"github.com/oloproof/oloproof-go/internal/stream"
 	"github.com/oloproof/oloproof-go/internal/suite"
 )
 
@@ -38,6 +39,12 @@ type Config struct {
 	Calls   *mapping.Sequence
 	UUID    func() string
 	MaxBody int64 // largest answer, in bytes after decompression
+	// Stream says how the answer of a case that comes in pieces is put together.
+	// Nil: it comes in one.
+	Stream *stream.Options
+	// Limits bound how often the service is called; those of the run are the
+	// caller's.
+	Limits suite.Limits
 	// Concurrency is how many calls there are at one time, hence how many
 	// connections are kept open.
 	Concurrency int
@@ -196,6 +203,7 @@ func (s *System) read(c *evidence.Case, call *call) (evidence.Execution, error) 
 		if err := s.mapped(&e, c, call, document); err != nil {
 			return evidence.Execution{}, err
 		}
+		call.timed(&e)
 		return e, nil
 	}
 	if fault == nil {
@@ -208,7 +216,20 @@ func (s *System) read(c *evidence.Case, call *call) (evidence.Execution, error) 
 	if err := s.artifacts(c, document, &e.Artifacts); err != nil {
 		return evidence.Execution{}, err
 	}
+	call.timed(&e)
 	return e, nil
+}
+
+// timed records when the first text of a streamed answer came.
+func (c *call) timed(e *evidence.Execution) {
+	if !c.last.heard || e.Error != nil {
+		return
+	}
+	if e.Usage == nil {
+		e.Usage = &evidence.Usage{}
+	}
+	first := milliseconds(c.last.firstText)
+	e.Usage.FirstTokenMS = &first
 }
 
 // output takes the output out of an answer. JSON null is an output.

@@ -35,6 +35,7 @@ func config(url string) httpsystem.Config {
 		OutputPath:  "result",
 		MaxBody:     1 << 20,
 		Concurrency: 4,
+		Limits:      suite.Limits{Retries: suite.DefaultRetries},
 		UserAgent:   "oloproof/test",
 		Now:         time.Now,
 		Sleep:       func(ctx context.Context, _ time.Duration) error { return ctx.Err() },

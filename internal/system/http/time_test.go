@@ -54,7 +54,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 }
 
 // inBubble runs f against a server with the handler, in fake time.
-func inBubble(t *testing.T, handler http.HandlerFunc, f func(t *testing.T, s *httpsystem.System)) {
+func inBubble(t *testing.T, handler http.HandlerFunc, f func(t *testing.T, s *httpsystem.System), change ...func(*httpsystem.Config)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		network := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
@@ -66,6 +66,9 @@ func inBubble(t *testing.T, handler http.HandlerFunc, f func(t *testing.T, s *ht
 		cfg := config("http://service.example/answer")
 		cfg.Transport = transport
 		cfg.Sleep = sleep
+		for _, change := range change {
+			change(&cfg)
+		}
 		s := newSystem(t, cfg)
 		f(t, s)
 		transport.CloseIdleConnections()

@@ -191,6 +191,11 @@ func (x *activeRun) perform(ctx context.Context) error {
 	if err := x.open(); err != nil {
 		return err
 	}
+	if limit := x.limits().Run; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("the run took longer than %s (system.http.limits.run_timeout_s), so the rest was not tried", limit))
+		defer cancel()
+	}
 	var spent *runner.SpentError
 	switch err := x.execute(ctx); {
 	case errors.As(err, &spent) && x.tally.counts.OK > 0:
@@ -440,6 +445,14 @@ func (e *Env) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// limits are those of the suite; a program has none.
+func (x *activeRun) limits() suite.Limits {
+	if h := x.project.suite.System.HTTP; h != nil {
+		return h.Limits
+	}
+	return suite.Limits{}
+}
+
 // execute takes every case through system and evaluators.
 func (x *activeRun) execute(ctx context.Context) error {
 	progress := report.NewProgress(x.env.Stderr, report.ProgressOptions{
@@ -472,7 +485,7 @@ func (x *activeRun) execute(ctx context.Context) error {
 	summary, err := runner.Run(ctx, runner.Config{
 		Len: x.cases.Len(), Case: x.cases.Case, Done: x.writer.Done,
 		System: under, Judge: x.judge, Judging: judging, Redact: x.redact, Sink: x.keep,
-		Concurrency: x.manifest.Concurrency, Now: x.env.Now,
+		Concurrency: x.manifest.Concurrency, StopAfter: x.limits().StopAfter, Now: x.env.Now,
 		Progress: func(p runner.Progress) { progress.Update(p.Skipped, p.Finished, p.Finished-p.OK) },
 	})
 	if err == nil && x.tally.counts.OK == 0 && x.cases.Len() > 0 {

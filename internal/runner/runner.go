@@ -43,9 +43,13 @@ type Config struct {
 	// sink's own. Its error stops the run.
 	Sink func(*Record) error
 
-	Concurrency int            // cases in flight, at least 1
-	Progress    func(Progress) // called after each finished case, one call at a time; it must be quick
-	Now         func() time.Time
+	Concurrency int // cases in flight, at least 1
+	// StopAfter is how many cases in a row may fail before the run stops; 0 never
+	// stops it. Nil: max(8, Concurrency) of an endpoint that answered none, when
+	// each failure says that nobody is there; else five times as many.
+	StopAfter *int
+	Progress  func(Progress) // called after each finished case, one call at a time; it must be quick
+	Now       func() time.Time
 }
 
 // Record is a finished case.
@@ -75,7 +79,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	if err := cfg.check(); err != nil {
 		return Summary{}, err
 	}
-	r := &run{cfg: cfg, ctx: ctx, start: cfg.Now(), inFlight: map[int]context.CancelFunc{}, tally: tally{total: cfg.Len}}
+	r := &run{cfg: cfg, ctx: ctx, start: cfg.Now(), inFlight: map[int]context.CancelFunc{}, tally: tally{total: cfg.Len}, breaker: newBreaker(cfg.StopAfter, cfg.Concurrency)}
 	if cfg.Judging > 0 {
 		r.places = make(chan struct{}, cfg.Judging)
 	}
@@ -125,6 +129,7 @@ type run struct {
 	err      error // why the run stops; nil while it goes on
 	errAt    int   // place of the case that stopped it; -1 when none did
 	tally    tally
+	breaker  breaker
 }
 
 // work takes cases until there are no more, or the run stops.
@@ -229,6 +234,9 @@ func (r *run) finish(ctx context.Context, i int, c *evidence.Case) {
 		r.end(ctx, i, i, record.Case.ID, &record.Execution, err)
 		return
 	}
+	r.mu.Lock()
+	r.breaker.add(i, record.Case.ID, &record.Execution)
+	r.mu.Unlock()
 	if r.places == nil {
 		r.decide(ctx, i, record)
 		return
@@ -298,9 +306,10 @@ func (r *run) keep(record *Record) (err error) {
 	return r.cfg.Sink(record)
 }
 
-// endIfDead stops the run when it has only met a dead endpoint. mu is held.
+// endIfDead stops the run when too many cases in a row were not answered. mu is
+// held.
 func (r *run) endIfDead() {
-	if dead := r.tally.dead(max(deadAfter, r.cfg.Concurrency)); dead != nil && r.err == nil {
+	if dead := r.breaker.open(); dead != nil && r.err == nil {
 		r.stopLocked(-1, dead)
 	}
 }

@@ -443,7 +443,12 @@ func TestDeadEndpoint(t *testing.T) {
 			}
 			return status(404)
 		}, 0, 20},
-		{"a timeout is no sign", 20, 1, func(int) *evidence.ExecutionError { return &evidence.ExecutionError{Kind: evidence.ErrTimeout} }, 0, 20},
+		{"timeouts", 20, 1, func(int) *evidence.ExecutionError { return &evidence.ExecutionError{Kind: evidence.ErrTimeout} }, 8, 8},
+		{"used-up quota, no token and too many requests", 20, 1, func(i int) *evidence.ExecutionError {
+			return []*evidence.ExecutionError{{Kind: evidence.ErrQuota}, {Kind: evidence.ErrAuth}, status(429)}[i%3]
+		}, 8, 8},
+		{"other errors for long", 100, 1, func(int) *evidence.ExecutionError { return status(500) }, 40, 40},
+		{"other errors for long, more in flight", 1000, 20, func(int) *evidence.ExecutionError { return status(500) }, 100, 100},
 		{"a small suite", 7, 1, func(int) *evidence.ExecutionError { return connectionError() }, 0, 7},
 		{"as many as it takes", 8, 8, func(int) *evidence.ExecutionError { return connectionError() }, 8, 8},
 	}
@@ -462,6 +467,42 @@ func TestDeadEndpoint(t *testing.T) {
 			}
 			if summary.Finished != tt.finished || len(b.records) != tt.finished {
 				t.Errorf("%d finished, %d kept, want %d", summary.Finished, len(b.records), tt.finished)
+			}
+		})
+	}
+}
+
+// TestStopAfter: an endpoint that goes away in the middle.
+func TestStopAfter(t *testing.T) {
+	number := func(n int) *int { return &n }
+	for _, tt := range []struct {
+		name     string
+		stop     *int
+		answered int // cases before it goes away
+		finished int
+		message  string
+	}{
+		{"default", nil, 5, 45, "no answer to 40 cases in a row, after 5 that were answered, so the rest was not tried; case \"c005\": "},
+		{"given", number(3), 5, 8, "no answer to 3 cases in a row, after 5 that were answered, so the rest was not tried; case \"c005\": "},
+		{"given, from the start", number(3), 0, 3, "no answer to any of the first 3 cases, so the rest was not tried; case \"c000\": "},
+		{"never", number(0), 5, 100, ""},
+		{"an answer in between", number(60), 50, 100, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(100, 1, func(i int) behaviour {
+				if i < tt.answered {
+					return behaviour{}
+				}
+				return behaviour{fails: connectionError()}
+			})
+			b.cfg.StopAfter = tt.stop
+			summary, err := b.run(t)
+			var dead *runner.DeadError
+			if summary.Finished != tt.finished || errors.As(err, &dead) != (tt.message != "") {
+				t.Fatalf("%d finished, %v; want %d, %q", summary.Finished, err, tt.finished, tt.message)
+			}
+			if want := strings.NewReplacer("c005", id(5), "c000", id(0)).Replace(tt.message); dead != nil && !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("error = %q, want %q at its beginning", err, want)
 			}
 		})
 	}

@@ -2,17 +2,11 @@ package runner
 
 import (
 	"cmp"
-	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 )
-
-// deadAfter is how many cases, at the least, must have failed before an
-// endpoint is called dead.
-const deadAfter = 8
 
 // Progress says how far a run has come.
 type Progress struct {
@@ -60,19 +54,6 @@ type Problem struct {
 	First      evidence.ExecutionError // that case's error
 }
 
-// DeadError says that an endpoint is dead: the first cases that finished all
-// ended without a connection or with 401, 403 or 404.
-type DeadError struct {
-	Cases  int    // how many
-	CaseID string // the first in data set order
-	First  evidence.ExecutionError
-}
-
-// Error names the first cause.
-func (e *DeadError) Error() string {
-	return fmt.Sprintf("no answer to any of the first %d cases, so the rest was not tried; case %q: %s", e.Cases, e.CaseID, e.First.Message)
-}
-
 // tally counts finished cases.
 type tally struct {
 	total, skipped, finished, ok, cached int
@@ -102,26 +83,6 @@ func (t *tally) add(place int, caseID string, e *evidence.Execution) {
 	if p.Count++; place < p.place {
 		p.place, p.CaseID, p.First = place, caseID, *e.Error
 	}
-}
-
-// dead returns a DeadError when exactly n cases are finished and all of them
-// are signs of a dead endpoint.
-func (t *tally) dead(n int) *DeadError {
-	if t.finished != n || t.ok > 0 || slices.ContainsFunc(t.problems, func(p placedProblem) bool { return !p.isDead() }) {
-		return nil
-	}
-	first := slices.MinFunc(t.problems, func(a, b placedProblem) int { return cmp.Compare(a.place, b.place) })
-	return &DeadError{Cases: n, CaseID: first.CaseID, First: first.First}
-}
-
-func (p *Problem) isDead() bool {
-	switch p.Kind {
-	case evidence.ErrConnection:
-		return true
-	case evidence.ErrStatus:
-		return p.HTTPStatus == http.StatusUnauthorized || p.HTTPStatus == http.StatusForbidden || p.HTTPStatus == http.StatusNotFound
-	}
-	return false
 }
 
 func (t *tally) summary() Summary {

@@ -115,7 +115,11 @@ func (e *TruncatedError) Error() string {
 	if e.Frames == 0 {
 		return "a stream without a whole frame"
 	}
-	return fmt.Sprintf("a stream that ended after %d frames without its end signal", e.Frames)
+	frames := fmt.Sprintf("%d frames", e.Frames)
+	if e.Frames == 1 {
+		frames = "1 frame"
+	}
+	return "a stream that ended after " + frames + " without its end signal"
 }
 
 // ServiceError is an error that the service tells in a frame.

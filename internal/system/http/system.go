@@ -213,6 +213,10 @@ func (s *System) read(c *evidence.Case, call *call) (evidence.Execution, error) 
 		s.fail(&e, &call.last, fault)
 		return e, nil
 	}
+	if call.last.heard {
+		first := milliseconds(call.last.firstText)
+		e.Usage = &evidence.Usage{FirstTokenMS: &first}
+	}
 	if err := s.artifacts(c, document, &e.Artifacts); err != nil {
 		return evidence.Execution{}, err
 	}

@@ -110,17 +110,19 @@ func (j *ciJob) policyAt(ctx context.Context, name string) (*policy.Policy, erro
 // guard is the transport that calls only hosts that may be called.
 func (j *ciJob) guard(p *project, f runFlags) (http.RoundTripper, error) {
 	implied := []string{}
-	add := func(raw string) {
-		if u, err := url.Parse(raw); err == nil && u.Host != "" && !strings.Contains(raw, "${") {
-			implied = append(implied, u.Host)
+	add := func(urls ...string) {
+		for _, raw := range urls {
+			if u, err := url.Parse(raw); err == nil && u.Host != "" && !strings.Contains(raw, "${") {
+				implied = append(implied, u.Host)
+			}
 		}
 	}
 	add(j.in.URL)
 	switch {
 	case j.base != nil && j.base.suite != nil:
-		add(j.base.suite.suite.System.URL())
+		add(j.base.suite.suite.System.URLs()...)
 	case j.base == nil: // nobody proposes: the suite is the repository's own
-		add(p.suite.System.URL())
+		add(p.suite.System.URLs()...)
 	}
 	listed := j.in.AllowedHosts
 	if p.suite.System.Start != nil && j.in.AllowExec && j.in.URL == "" {

@@ -23,7 +23,9 @@ func (c *Calls) Documents() []string {
 		names = append(names, Accepted)
 	}
 	for _, r := range c.Requests {
-		names = append(names, r.Name)
+		if !slices.Contains(reserved, r.Name) {
+			names = append(names, r.Name)
+		}
 	}
 	return names
 }
@@ -78,7 +80,7 @@ type Filled struct {
 	Body    []byte // JSON; nil is none
 }
 
-// reserved are names that no request can have.
+// reserved are names that no further request can have.
 var reserved = []string{Main, Setup, Accepted, Frames, "case", "uuid", "attempt", "depth", "poll"}
 
 // CompileCalls checks the requests of a suite. expand replaces what of a text
@@ -99,6 +101,7 @@ func CompileCalls(calls *Calls, expand func(key, text string) string) (*Sequence
 		r := &calls.Requests[i]
 		if slices.Contains(reserved, r.Name) {
 			c.problem(r.Key, "the name %s is taken: give the request another one", r.Name)
+			continue
 		}
 		if !r.After {
 			s.Before = append(s.Before, c.call(r, r.Name, "POST", known, expand))
@@ -120,7 +123,7 @@ func CompileCalls(calls *Calls, expand func(key, text string) string) (*Sequence
 	}
 	known = append(known, Main)
 	for i := range calls.Requests {
-		if r := &calls.Requests[i]; r.After {
+		if r := &calls.Requests[i]; r.After && !slices.Contains(reserved, r.Name) {
 			s.After = append(s.After, c.call(r, r.Name, "POST", known, expand))
 			known = append(known, r.Name)
 		}
@@ -153,10 +156,7 @@ func (c *compiler) call(r *Request, name, method string, documents []string, exp
 		if out.Method == "GET" {
 			c.problem(key, "a GET request has no body: write parameters under query, or another method")
 		}
-		var err error
-		if out.body, err = compileBody(r.Body, documents, func(text string) string { return expand(key, text) }); err != nil {
-			c.problem(key, "%v", err)
-		}
+		out.body = compileBody(r.Body, documents, func(text string) string { return expand(key, text) }, func(err error) { c.problem(key, "%v", err) })
 	}
 	return out
 }

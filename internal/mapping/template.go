@@ -205,22 +205,24 @@ type bodyPart struct {
 }
 
 // compileBody parses the texts of a JSON value as templates, its names left out.
-func compileBody(v evidence.Value, documents []string, expand func(string) string) (*body, error) {
+// It tells every text that is none.
+func compileBody(v evidence.Value, documents []string, expand func(string) string, wrong func(error)) *body {
 	b := &body{}
 	raw := []byte{}
-	var walk func(v evidence.Value) error
-	walk = func(v evidence.Value) error {
+	var walk func(v evidence.Value)
+	walk = func(v evidence.Value) {
 		switch v.Kind() {
 		case '"':
 			source, _ := evidence.Text(v)
 			t, err := compileText(source, documents, expand)
 			if err != nil {
-				return err
+				wrong(err)
+				return
 			}
 			if !slices.ContainsFunc(t.parts, func(p part) bool { return p.ref != nil }) {
 				text, _ := t.render(nil, nil)
 				raw = append(raw, quote(text)...)
-				return nil
+				return
 			}
 			b.parts = append(b.parts, bodyPart{raw: raw}, bodyPart{text: t})
 			raw = nil
@@ -232,9 +234,7 @@ func compileBody(v evidence.Value, documents []string, expand func(string) strin
 					raw = append(raw, ',')
 				}
 				first = false
-				if err := walk(element); err != nil {
-					return err
-				}
+				walk(element)
 			}
 			raw = append(raw, ']')
 		case '{':
@@ -246,21 +246,16 @@ func compileBody(v evidence.Value, documents []string, expand func(string) strin
 				}
 				first = false
 				raw = append(append(raw, quote(name)...), ':')
-				if err := walk(member); err != nil {
-					return err
-				}
+				walk(member)
 			}
 			raw = append(raw, '}')
 		default:
 			raw = append(raw, v...)
 		}
-		return nil
 	}
-	if err := walk(v); err != nil {
-		return nil, err
-	}
+	walk(v)
 	b.parts = append(b.parts, bodyPart{raw: raw})
-	return b, nil
+	return b
 }
 
 // render returns the JSON with its references filled in.

@@ -291,6 +291,10 @@ func (c *compiler) taker(v *Value, want string) *taker {
 		return nil
 	}
 	t := &taker{spec: *v, want: choose(v.Type != "", v.Type, want)}
+	if v.From != "" && v.JQ == "" && len(v.Paths) == 0 { // a whole document
+		t.spec.Paths = []string{""}
+		v = &t.spec
+	}
 	switch {
 	case v.JQ != "" && len(v.Paths) > 0:
 		c.problem(v.Key, "path and jq both say where it stands: keep one")

@@ -7,6 +7,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/mapping"
 	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/stream"
 	"github.com/oloproof/oloproof-go/internal/strictyaml"
 )
 
@@ -32,7 +33,7 @@ func (h *HTTP) completeMapping() {
 		})
 	}
 	o := &h.Spec.Output
-	if v := o.Value; v != nil && len(v.Paths) == 0 && v.JQ == "" {
+	if v := o.Value; v != nil && len(v.Paths) == 0 && v.JQ == "" && v.From == "" {
 		o.Value = nil
 	}
 	if o.Value == nil && o.Fields == nil && h.OutputPath != "" {
@@ -100,15 +101,18 @@ func (h *HTTP) checkMapping(f *strictyaml.File) {
 	if method, ok := h.KeyPos["method"]; ok && h.Calls.Main.Method != h.Method {
 		f.Problem(method, "system.http.method is %s and system.http.request.method is %s: remove one", h.Method, h.Calls.Main.Method)
 	}
-	formed := true
+	spec := h.Spec
+	spec.Artifacts = nil // those that can be read
 	for i := range h.Artifacts {
-		formed = h.checkArtifactForm(f, &h.Artifacts[i]) && formed
+		if h.checkArtifactForm(f, &h.Artifacts[i]) {
+			spec.Artifacts = append(spec.Artifacts, h.Spec.Artifacts[i])
+		}
 	}
-	if !formed || !h.Mapped() {
+	if !h.Mapped() {
 		return
 	}
 	var problems, ofCalls []mapping.Problem
-	h.Mapping, problems = mapping.Compile(h.Spec, h.documents())
+	h.Mapping, problems = mapping.Compile(spec, h.documents())
 	_, ofCalls = mapping.CompileCalls(&h.Calls, nil)
 	for _, p := range append(problems, ofCalls...) {
 		at(p.Key, "%s", p.Message)
@@ -119,7 +123,33 @@ func (h *HTTP) checkMapping(f *strictyaml.File) {
 }
 
 // documents lists the answers that a mapping may name.
-func (h *HTTP) documents() []string { return append(h.Calls.Documents(), mapping.Frames) }
+func (h *HTTP) documents() []string {
+	names := h.Calls.Documents()
+	if h.Stream != nil && h.Stream.Assemble == stream.Collect {
+		names = append(names, mapping.Frames)
+	}
+	return names
+}
+
+// URLs lists the URLs that requests beside that of the case go to, as written.
+func (h *HTTP) URLs() []string {
+	var all []string
+	add := func(r *mapping.Request) {
+		if r.URL != "" {
+			all = append(all, r.URL)
+		}
+	}
+	if h.Calls.Setup != nil {
+		add(h.Calls.Setup)
+	}
+	for i := range h.Calls.Requests {
+		add(&h.Calls.Requests[i])
+	}
+	if h.Calls.Poll != nil {
+		add(&h.Calls.Poll.Request)
+	}
+	return all
+}
 
 // Templates reports whether requests are made of templates, or are several.
 func (h *HTTP) Templates() bool {

@@ -88,6 +88,14 @@ func (s *System) URL() string {
 	return s.HTTP.URL
 }
 
+// URLs lists all URLs, as written, that the requests of a case go to.
+func (s *System) URLs() []string {
+	if s.HTTP == nil {
+		return nil
+	}
+	return append([]string{s.HTTP.URL}, s.HTTP.URLs()...)
+}
+
 // HTTP is system.http.
 type HTTP struct {
 	URL        string // with ${NAME} as written

@@ -10,7 +10,7 @@ import (
 // Directories are embedded without their dot files, so a run made inside an
 // example leaves nothing in the binary.
 //
-//go:embed blackbox_rag support_rag
+//go:embed blackbox_rag support_rag judged_rag
 var files embed.FS
 
 // Example is one example project.
@@ -24,6 +24,7 @@ func List() []Example {
 	return []Example{
 		{"blackbox_rag", "a RAG service over HTTP, evaluated from outside: answers, retrieval, context and citations"},
 		{"support_rag", "a staged RAG program: search and answering are called apart, the context between them is assembled by oloproof"},
+		{"judged_rag", "the same service with a groundedness judge, a stand-in for it that needs no key, and labels to validate it"},
 	}
 }
 

@@ -482,6 +482,11 @@ func (j *ciJob) perform(ctx context.Context, p *project, flags configFlags) (*ac
 	if x.transport, err = j.guard(p, x.flags); err != nil {
 		return nil, err
 	}
+	if p.suite.Judged() {
+		if x.judgeTransport, err = j.guardJudges(p); err != nil {
+			return nil, err
+		}
+	}
 	j.log.Group("Running the suite")
 	defer j.log.EndGroup()
 	return x, x.perform(ctx)

@@ -18,11 +18,13 @@ import (
 	"github.com/oloproof/oloproof-go/internal/decide"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/github"
+	"github.com/oloproof/oloproof-go/internal/judge"
 	"github.com/oloproof/oloproof-go/internal/netguard"
 	"github.com/oloproof/oloproof-go/internal/policy"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/relax"
 	"github.com/oloproof/oloproof-go/internal/report"
+	"github.com/oloproof/oloproof-go/internal/suite"
 	httpsystem "github.com/oloproof/oloproof-go/internal/system/http"
 )
 
@@ -107,23 +109,59 @@ func (j *ciJob) policyAt(ctx context.Context, name string) (*policy.Policy, erro
 	return p, nil
 }
 
-// guard is the transport that calls only hosts that may be called.
+// trustedSuite is the suite whose hosts may be called without being listed: that
+// of the base commit, or the repository's own when nobody proposes a change. It
+// is nil when there is none.
+func (j *ciJob) trustedSuite(p *project) *suite.Suite {
+	switch {
+	case j.base == nil:
+		return p.suite
+	case j.base.suite != nil:
+		return j.base.suite.suite
+	}
+	return nil
+}
+
+// guard is the transport of the system, which calls only hosts that may be called.
 func (j *ciJob) guard(p *project, f runFlags) (http.RoundTripper, error) {
-	implied := []string{}
-	add := func(urls ...string) {
-		for _, raw := range urls {
-			if u, err := url.Parse(raw); err == nil && u.Host != "" && !strings.Contains(raw, "${") {
-				implied = append(implied, u.Host)
+	implied := hosts(j.in.URL)
+	if s := j.trustedSuite(p); s != nil {
+		implied = append(implied, hosts(s.System.URLs()...)...)
+	}
+	concurrency := p.suite.Concurrency.System
+	if f.concurrency > 0 {
+		concurrency = f.concurrency
+	}
+	return j.guarded(p, implied, httpsystem.NewTransport(concurrency))
+}
+
+// guardJudges is the transport of judges. The deployment under test is no host of
+// theirs: whoever proposes a change may have written it, and judges bring keys.
+func (j *ciJob) guardJudges(p *project) (http.RoundTripper, error) {
+	var implied []string
+	if s := j.trustedSuite(p); s != nil {
+		for i := range s.Evaluators {
+			for _, stage := range s.Evaluators[i].Stages() {
+				implied = append(implied, hosts(stage.Judge.Endpoint())...)
 			}
 		}
 	}
-	add(j.in.URL)
-	switch {
-	case j.base != nil && j.base.suite != nil:
-		add(j.base.suite.suite.System.URLs()...)
-	case j.base == nil: // nobody proposes: the suite is the repository's own
-		add(p.suite.System.URLs()...)
+	return j.guarded(p, implied, judge.NewTransport(2*p.suite.Concurrency.Judge))
+}
+
+// hosts are the hosts of the URLs that are written out.
+func hosts(urls ...string) []string {
+	all := []string{}
+	for _, raw := range urls {
+		if u, err := url.Parse(raw); err == nil && u.Host != "" && !strings.Contains(raw, "${") {
+			all = append(all, u.Host)
+		}
 	}
+	return all
+}
+
+// guarded is a transport that calls the implied hosts and those that are listed.
+func (j *ciJob) guarded(p *project, implied []string, base *http.Transport) (http.RoundTripper, error) {
 	listed := j.in.AllowedHosts
 	if p.suite.System.Start != nil && j.in.AllowExec && j.in.URL == "" {
 		listed = append(listed[:len(listed):len(listed)], "127.0.0.1", "localhost")
@@ -136,11 +174,7 @@ func (j *ciJob) guard(p *project, f runFlags) (http.RoundTripper, error) {
 	if err != nil {
 		return nil, err
 	}
-	concurrency := p.suite.Concurrency.System
-	if f.concurrency > 0 {
-		concurrency = f.concurrency
-	}
-	return rules.Transport(httpsystem.NewTransport(concurrency)), nil
+	return rules.Transport(base), nil
 }
 
 func gateway() (netip.Addr, error) {

@@ -20,7 +20,7 @@ func (x *activeRun) openPanel(verdicts *store.Cache) error {
 	cfg := judge.Config{
 		Suite: x.project.suite, Connections: x.resolved.Judges, Fresh: x.flags.freshJudgments,
 		Redact: x.redact, UserAgent: "oloproof/" + Version(),
-		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: x.transport,
+		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: x.judgeTransport,
 	}
 	if verdicts != nil {
 		cfg.Cache = verdicts

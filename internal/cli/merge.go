@@ -191,16 +191,56 @@ func differs(a, b *evidence.Manifest) string {
 }
 
 func sameMetrics(a, b []evidence.MetricSpec) bool {
+	a, b = unserved(a), unserved(b)
 	x, errA := json.Marshal(a)
 	y, errB := json.Marshal(b)
 	return errA == nil && errB == nil && bytes.Equal(x, y)
+}
+
+// unserved leaves out which models judged, which shards need not share.
+func unserved(specs []evidence.MetricSpec) []evidence.MetricSpec {
+	specs = slices.Clone(specs)
+	for i := range specs {
+		specs[i].Served = nil
+	}
+	return specs
+}
+
+// addJudges joins what two shards say of their judges.
+func addJudges(m, shard *evidence.Manifest) {
+	for i := range m.Metrics {
+		for _, model := range shard.Metrics[i].Served {
+			if !slices.Contains(m.Metrics[i].Served, model) {
+				m.Metrics[i].Served = append(m.Metrics[i].Served, model)
+			}
+		}
+		slices.Sort(m.Metrics[i].Served)
+	}
+	switch u := shard.Judges; {
+	case u == nil:
+	case m.Judges == nil:
+		sum := *u
+		m.Judges = &sum
+	default:
+		m.Judges.Calls += u.Calls
+		m.Judges.InputTokens += u.InputTokens
+		m.Judges.OutputTokens += u.OutputTokens
+		if m.Judges.CostUSD != nil && u.CostUSD != nil {
+			cost := *m.Judges.CostUSD + *u.CostUSD
+			m.Judges.CostUSD = &cost
+		} else if u.Calls > 0 {
+			m.Judges.CostUSD = nil
+		}
+	}
 }
 
 func mergedManifest(shards []*store.Run) *evidence.Manifest {
 	m := *shards[0].Manifest
 	m.Dataset.Cases = m.Shard.Total
 	m.Shard, m.Files, m.Stopped, m.Gate, m.Policies, m.Notes = nil, nil, "", "", nil, nil
+	m.Metrics, m.Judges = unserved(m.Metrics), nil
 	for _, s := range shards {
+		addJudges(&m, s.Manifest)
 		if s.Manifest.StartedAt.Before(m.StartedAt) {
 			m.StartedAt = s.Manifest.StartedAt
 		}

@@ -129,8 +129,9 @@ type activeRun struct {
 	cases    caseList     // of the run: the data set, or a part of it
 	cache    *store.Cache // nil unless answers are reused
 	panel    *judge.Panel // nil before judges can be asked
-	// transport makes the requests; nil is the system's own.
-	transport http.RoundTripper
+	// transport makes the requests to the system, judgeTransport those to judges;
+	// nil is their own.
+	transport, judgeTransport http.RoundTripper
 }
 
 func (e *Env) run(ctx context.Context, f runFlags) error {

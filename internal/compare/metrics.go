@@ -81,6 +81,8 @@ func differs(candidate, baseline evidence.MetricSpec) string {
 		return was("the evaluator", candidate.Type, baseline.Type)
 	case candidate.Evaluator != baseline.Evaluator:
 		return "the options of the evaluator differ"
+	case otherJudge(candidate, baseline):
+		return was("the judge", list(candidate.Served), list(baseline.Served))
 	case candidate.Range != baseline.Range:
 		return was("the range", interval(candidate.Range), interval(baseline.Range))
 	case candidate.Source != baseline.Source || candidate.Unit != baseline.Unit:
@@ -89,6 +91,22 @@ func differs(candidate, baseline evidence.MetricSpec) string {
 		return was("the quantile", fmt.Sprint(candidate.Quantile), fmt.Sprint(baseline.Quantile))
 	}
 	return ""
+}
+
+// otherJudge reports whether another model gave the verdicts. Which of the two
+// judges of a cascade do depends on the answers.
+func otherJudge(candidate, baseline evidence.MetricSpec) bool {
+	a, b := candidate.Served, baseline.Served
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	within := func(a, b []string) bool {
+		return !slices.ContainsFunc(a, func(model string) bool { return !slices.Contains(b, model) })
+	}
+	if candidate.Type == "cascade" {
+		return !within(a, b) && !within(b, a)
+	}
+	return !within(a, b) || !within(b, a)
 }
 
 func interval(r [2]float64) string { return fmt.Sprintf("[%v, %v]", r[0], r[1]) }

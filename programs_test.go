@@ -2,11 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -52,6 +57,19 @@ func sameanswers(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// written FILE: waits until a file is there.
+func written(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: written FILE")
+	}
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() { // a hang is a failure
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+	}
+	ts.Fatalf("%s is not written", args[0])
+}
+
 // TestPrograms runs programs under test: testdata/programs, one story a file.
 func TestPrograms(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -69,7 +87,56 @@ func TestPrograms(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"capture": capture, "exits": exits, "holdsno": holdsno, "port": port, "ready": ready, "sameanswers": sameanswers,
+			"capture": capture, "exits": exits, "holdsno": holdsno, "port": port, "ready": ready, "sameanswers": sameanswers, "written": written,
 		},
 	})
+}
+
+// TestSystemsPage runs every program of docs/systems.md: each gives the same
+// figures, and is not called again while it is unedited.
+func TestSystemsPage(t *testing.T) {
+	page, err := os.ReadFile("docs/systems.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, block := range regexp.MustCompile("(?ms)^```[a-z]+ (\\S+)\n(.*?)^```").FindAllStringSubmatch(string(page), -1) {
+		if err := os.WriteFile(filepath.Join(dir, block[1]), []byte(block[2]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bin, err := exec.LookPath("oloproof") // of TestMain
+	if err != nil {
+		bin = filepath.Join(dir, "oloproof")
+		if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	for suite, tool := range map[string][]string{
+		"go.yaml": {"go", "build", "-o", "capitals", "capitals.go"}, "python.yaml": {"python3", "--version"},
+		"node.yaml": {"node", "--version"}, "shell.yaml": {"sh", "-c", ":"},
+	} {
+		t.Run(suite, func(t *testing.T) {
+			setUp := exec.Command(tool[0], tool[1:]...)
+			setUp.Dir, setUp.Env = dir, append(os.Environ(), "GOFLAGS=")
+			if out, err := setUp.CombinedOutput(); errors.Is(err, exec.ErrNotFound) {
+				t.Skipf("no %s", tool[0])
+			} else if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			for _, cache := range []string{"0 hit/3 miss", "3 hit/0 miss"} {
+				run := exec.Command(bin, "run", "--config", filepath.Join(dir, suite))
+				run.Env = append(os.Environ(), "OLOPROOF_HOME="+filepath.Join(dir, "home"), "OLOPROOF_ALLOW_EXEC=1")
+				out, err := run.CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+				for _, want := range []string{"3 / 3 observed · 0 missing · 0 excluded", "2 / 2 observed · 0 missing · 1 excluded", "Cache: execution " + cache} {
+					if !strings.Contains(string(out), want) {
+						t.Errorf("no %q in\n%s", want, out)
+					}
+				}
+			}
+		})
+	}
 }

@@ -202,14 +202,14 @@ func plain(err error) error {
 	return err
 }
 
-// Executable returns the SHA-256 of the file that a command starts.
+// Executable returns the SHA-256 of the file that a command starts in a directory.
 func Executable(command, dir string) (string, error) {
+	if filepath.Base(command) != command && !filepath.IsAbs(command) {
+		command = filepath.Join(dir, command)
+	}
 	file, err := exec.LookPath(command)
 	if err != nil {
 		return "", err
-	}
-	if strings.ContainsRune(command, filepath.Separator) && !filepath.IsAbs(command) {
-		file = filepath.Join(dir, command)
 	}
 	digest, _, err := sum(file)
 	return digest, err

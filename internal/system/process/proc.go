@@ -50,14 +50,15 @@ type proc struct {
 	exit    error         // of the first process; set before ended is closed
 	gone    chan struct{} // closed when nothing is left of it
 
-	mu      sync.Mutex
-	greeted bool
-	closed  bool // it takes no call any more
-	overdue bool // a call was not answered in time: it ends with its last call
-	pending map[uint64]*call
-	given   map[uint64]bool // calls that are not waited for any more
-	next    uint64
-	fault   *Fault // what it did wrong
+	mu       sync.Mutex
+	greeted  bool
+	closed   bool // it takes no call any more
+	overdue  bool // a call was not answered in time: it ends with its last call
+	pending  map[uint64]*call
+	given    map[uint64]bool // calls that are not waited for any more
+	next     uint64
+	fault    *Fault     // what it did wrong
+	answered [256]*call // the last ones, by id, to name a case that is answered again
 }
 
 // launch starts a process.
@@ -200,6 +201,13 @@ func (p *proc) endIfOverdue() {
 	}
 }
 
+// isBusy reports whether the process owes an answer that is not waited for.
+func (p *proc) isBusy() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.given) > 0
+}
+
 // write sends the requests, one after the other.
 func (p *proc) write() {
 	for {
@@ -243,7 +251,9 @@ func (p *proc) supervise(stderr *os.File) {
 	case <-answered: // it closed its standard output, or wrote what it may not
 		silent = !within(drain, p.ended)
 	case <-p.leaving:
-		if !within(p.client.cfg.Grace, p.ended) {
+		// One that is at work on what nobody waits for does not read the end of its
+		// input: it is asked in another way.
+		if p.isBusy() || !within(p.client.cfg.Grace, p.ended) {
 			child.Terminate(p.cmd.Process)
 			within(drain, p.ended)
 		}
@@ -377,7 +387,7 @@ func (p *proc) take(line []byte) bool {
 		return true
 	case unexpected:
 		if err == nil {
-			p.accuse("an answer to the request %d, which was not asked or is answered already: %s", a.id, p.show(line))
+			p.accuse("%s: %s", p.unexpected(a.id), p.show(line))
 			return false
 		}
 	}
@@ -396,6 +406,7 @@ func (p *proc) deliver(id uint64, out outcome) int {
 	defer p.mu.Unlock()
 	if call, ok := p.pending[id]; ok {
 		delete(p.pending, id)
+		p.answered[id%uint64(len(p.answered))] = call
 		p.client.deaths.Store(0)
 		call.done <- out
 		p.endIfOverdue()
@@ -406,6 +417,19 @@ func (p *proc) deliver(id uint64, out outcome) int {
 		return delivered
 	}
 	return unexpected
+}
+
+// unexpected says what is wrong with an answer to a request.
+func (p *proc) unexpected(id uint64) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch call := p.answered[id%uint64(len(p.answered))]; {
+	case call != nil && call.id == id:
+		return fmt.Sprintf("a second answer to the request %d, of case %q", id, call.caseID)
+	case id <= p.next:
+		return fmt.Sprintf("an answer to the request %d, which is answered already", id)
+	}
+	return fmt.Sprintf("an answer to the request %d, which was not asked", id)
 }
 
 // accuse records what the process did wrong, for whoever waits for it.

@@ -210,6 +210,7 @@ func (c *Client) once(ctx context.Context, w *worker, caseID, method string, par
 	// Alone, all that the program wrote is the case's; beside others only what its
 	// answer says is for certain.
 	if call.shared == 0 || !p.ownLog {
+		p.errors.settle()
 		out.answer.log = p.log.Since(call.mark, c.cfg.Redact)
 	}
 	if call.shared > 0 && len(out.answer.log) > 0 {

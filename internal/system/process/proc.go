@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -39,6 +38,7 @@ type proc struct {
 	stdin    *os.File
 	stdout   *os.File
 	log      *child.Tail // standard error
+	errors   *errorStream
 	said     Hello
 	ownLog   bool // its answers carry what it wrote for the case
 	requests chan []byte
@@ -95,6 +95,9 @@ func launch(c *Client) (*proc, error) {
 		return nil, failed(err)
 	}
 	theirs = append(theirs, log)
+	if p.errors, err = newErrorStream(stderr, p.log); err != nil {
+		return nil, failed(err)
+	}
 	p.cmd.Dir, p.cmd.Env = c.cfg.Dir, append([]string{}, c.cfg.Env...) // nil would be our own environment
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = in, out, log
 	p.cmd.SysProcAttr = child.Attributes()
@@ -243,7 +246,7 @@ func (p *proc) supervise(stderr *os.File) {
 	}()
 	go func() {
 		defer close(logged)
-		_, _ = io.Copy(p.log, stderr) // ends with an error when it is closed below
+		p.errors.pump() // ends when the file is closed below
 	}()
 	silent := false
 	select {

@@ -33,9 +33,13 @@ type arm struct {
 // two arms take turns, so that an interruption leaves both of a case, or none.
 type reexecution struct {
 	*diagnosis
-	spec evidence.MetricSpec // of the criterion
-	eval *evaluate.Set       // of the criterion alone
-	arms []*arm
+	spec     evidence.MetricSpec  // of the criterion
+	judging  *activeRun           // judges by the criterion alone
+	reranker *reranker            // nil unless the intervention is one
+	orders   [][]evidence.Passage // of the reranker, by case
+	stages   replayer
+	cache    *store.Cache // nil unless answers are reused
+	arms     []*arm
 }
 
 // execute has the selected cases executed again.
@@ -58,16 +62,12 @@ func (x *diagnosis) execute(ctx context.Context, in *diagnose.Input) ([]report.C
 	if err := x.findGold(selected.Digest); err != nil {
 		return nil, err
 	}
-	closing, err := x.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer closing()
 	r := &reexecution{diagnosis: x, spec: x.spec()}
-	if r.eval, err = evaluate.ForMetrics(x.parent.Place(), []evidence.MetricSpec{r.spec}); err != nil {
+	defer r.close()
+	if err := r.open(ctx); err != nil {
 		return nil, err
 	}
-	defer r.close()
+	in.Intervention = x.intervention // with the code of a reranker
 	if err := r.create(selected.Digest); err != nil {
 		return nil, err
 	}
@@ -127,55 +127,110 @@ func (x *diagnosis) findGold(selection evidence.Digest) error {
 
 // open makes the system of the suite ready, and asks that it is the one that the
 // run was made with, judged as it was judged.
-func (x *diagnosis) open(ctx context.Context) (func(), error) {
-	if absent(x.flags.config) {
-		return nil, noSuite(x.flags.config)
+func (r *reexecution) open(ctx context.Context) error {
+	if absent(r.flags.config) {
+		return noSuite(r.flags.config)
 	}
-	s, err := suite.Load(x.flags.config)
+	s, err := suite.Load(r.flags.config)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := x.sameEvaluator(s); err != nil {
-		return nil, err
+	criterion, err := r.sameEvaluator(s)
+	if err != nil {
+		return err
 	}
-	m := x.parent.Manifest
+	m := r.parent.Manifest
 	if s.System.Kind() != m.System.Kind {
-		return nil, x.otherSystem(fmt.Sprintf("that of %s is of kind %s, that of %s was of kind %s", s.Path, s.System.Kind(), m.ID, m.System.Kind))
+		return r.otherSystem(fmt.Sprintf("that of %s is of kind %s, that of %s was of kind %s", s.Path, s.System.Kind(), m.ID, m.System.Kind))
 	}
-	a := &activeRun{env: x.env, flags: runFlags{configFlags: configFlags{config: x.flags.config}}, project: &project{suite: s}, store: x.store}
+	a := &activeRun{env: r.env, flags: runFlags{configFlags: configFlags{config: r.flags.config}}, project: &project{suite: s}, store: r.store}
 	if err := a.resolve(s); err != nil {
-		return nil, err
+		return err
 	}
 	now := *m
 	now.System = a.systemID()
 	a.manifest = &now
-	system, err := a.openSystem(ctx, m.Concurrency)
-	if err != nil {
-		return nil, err
+	if a.system, err = a.openSystem(ctx, m.Concurrency); err != nil {
+		return err
 	}
-	a.system, x.active = system, a
-	if err = a.identify(system); err == nil && now.System.Digest != m.System.Digest {
-		err = x.otherSystem(x.whatChanged(&now.System))
+	r.active = a
+	if err := a.identify(a.system); err != nil {
+		return err
 	}
-	if err != nil {
-		system.close()
-		return nil, err
+	if now.System.Digest != m.System.Digest {
+		return r.otherSystem(r.whatChanged(&now.System))
 	}
-	x.noteData(s)
-	return system.close, nil
+	if r.intervention.Kind == diagnose.Reranker {
+		if r.reranker, err = r.startReranker(ctx); err != nil {
+			return err
+		}
+		r.intervention.Code = r.reranker.code
+		if r.orders, err = r.reranker.orders(ctx, r.selection.Cases, m.Concurrency); err != nil {
+			return err
+		}
+	}
+	r.noteData(s)
+	return r.openJudging(criterion)
 }
 
-func (x *diagnosis) sameEvaluator(s *suite.Suite) error {
+// openJudging makes ready what judges by the criterion, and the caches.
+func (r *reexecution) openJudging(criterion int) error {
+	a := r.active
+	one := *a.project.suite
+	one.Evaluators = one.Evaluators[criterion : criterion+1]
+	eval, err := evaluate.New(&one)
+	if err != nil {
+		return err
+	}
+	r.stages = a.system.stages
+	reuses := a.reuses(a.system)
+	if reuses || one.Judged() {
+		if r.cache, err = r.store.Cache(); err != nil {
+			return err
+		}
+	}
+	if reuses {
+		if cached, ok := a.system.cachedIn(r.cache).(replayer); ok {
+			r.stages = cached
+		}
+	}
+	r.judging = &activeRun{env: r.env, project: &project{suite: &one, eval: eval}, resolved: a.resolved, redact: a.redact}
+	return r.judging.openPanel(r.cache)
+}
+
+// close ends what open has started.
+func (r *reexecution) close() {
+	for _, a := range r.arms {
+		if a.writer != nil {
+			a.writer.Close()
+		}
+	}
+	if r.judging != nil && r.judging.panel != nil {
+		r.judging.panel.Close()
+	}
+	if r.cache != nil {
+		r.cache.Close()
+	}
+	if r.reranker != nil {
+		r.reranker.close()
+	}
+	if r.active != nil && r.active.system != nil {
+		r.active.system.close()
+	}
+}
+
+// sameEvaluator returns which evaluator of the suite judges the criterion.
+func (x *diagnosis) sameEvaluator(s *suite.Suite) (int, error) {
 	for i := range s.Evaluators {
 		if s.Evaluators[i].Criterion != x.flags.criterion {
 			continue
 		}
 		if s.EvaluatorDigest(i) == x.selection.Evaluator {
-			return nil
+			return i, nil
 		}
-		return s.Problem(s.Evaluators[i].Pos, "an intervention must be judged as the run was: the evaluator of %s changed since %s; make a new run and diagnose that, or bring the evaluator back", x.flags.criterion, x.parent.Manifest.ID)
+		return 0, s.Problem(s.Evaluators[i].Pos, "an intervention must be judged as the run was: the evaluator of %s changed since %s; make a new run and diagnose that, or bring the evaluator back", x.flags.criterion, x.parent.Manifest.ID)
 	}
-	return problem.At(s.Path, "an intervention must be judged as the run was: no evaluator here has the criterion %s of %s; bring it back, or name the suite of the run with --config", x.flags.criterion, x.parent.Manifest.ID)
+	return 0, problem.At(s.Path, "an intervention must be judged as the run was: no evaluator here has the criterion %s of %s; bring it back, or name the suite of the run with --config", x.flags.criterion, x.parent.Manifest.ID)
 }
 
 func (x *diagnosis) otherSystem(what string) error {
@@ -188,16 +243,36 @@ func (x *diagnosis) otherSystem(what string) error {
 func (x *diagnosis) whatChanged(now *evidence.SystemID) string {
 	was := &x.parent.Manifest.System
 	run := x.parent.Manifest.ID
-	differ := func(what, a, b string) string {
-		return fmt.Sprintf("its %s was %q in %s and is %q now", what, a, run, b)
+	differ := func(what string, a, b any) string {
+		return fmt.Sprintf("its %s was %v in %s and is %v now", what, a, run, b)
 	}
 	switch {
 	case was.Name != now.Name:
 		return differ("name", was.Name, now.Name)
 	case was.Version != now.Version:
 		return differ("version", was.Version, now.Version)
+	case was.Staged == nil || now.Staged == nil:
+		return fmt.Sprintf("its code or configuration changed since %s", run)
+	}
+	a, b := was.Staged, now.Staged
+	switch {
+	case a.Depth != b.Depth:
+		return differ("depth", a.Depth, b.Depth)
+	case a.TopK != b.TopK:
+		return differ("top_k", a.TopK, b.TopK)
+	case budgetWord(a.TokenBudget) != budgetWord(b.TokenBudget):
+		return differ("token_budget", budgetWord(a.TokenBudget), budgetWord(b.TokenBudget))
+	case a.IndexVersion != b.IndexVersion:
+		return differ("index_version", a.IndexVersion, b.IndexVersion)
 	}
 	return fmt.Sprintf("its code or configuration changed since %s", run)
+}
+
+func budgetWord(budget *int) string {
+	if budget == nil {
+		return "none"
+	}
+	return fmt.Sprint(*budget)
 }
 
 // noteData says when the cases of the data set are not those of the run any more.
@@ -315,6 +390,10 @@ func (r *reexecution) run(ctx context.Context) error {
 		Total: total, Terminal: isTerminal(r.env.Stderr), Now: r.env.Now,
 	})
 	defer progress.Stop()
+	judging := 0
+	if r.judging.project.suite.Judged() {
+		judging = 2 * r.judging.panel.Concurrency()
+	}
 	summary, err := runner.Run(ctx, runner.Config{
 		Len: total,
 		Case: func(i int) (*evidence.Case, error) {
@@ -324,7 +403,7 @@ func (r *reexecution) run(ctx context.Context) error {
 			return &c, nil
 		},
 		Done:   func(i int) bool { n, a := r.place(i); return a.writer.Done(n) },
-		System: r, Judge: r.judge, Redact: r.active.redact, Sink: r.keep,
+		System: r, Judge: r.judging.judge, Judging: judging, Redact: r.active.redact, Sink: r.keep,
 		Concurrency: r.parent.Manifest.Concurrency, Now: r.env.Now,
 		Progress: func(p runner.Progress) { progress.Update(p.Skipped, p.Finished, p.Finished-p.OK) },
 	})
@@ -339,16 +418,11 @@ func (r *reexecution) run(ctx context.Context) error {
 	return problem.Errorf("no case was answered when it was executed again, so nothing was learned: %s", firstCause(summary))
 }
 
-// judge returns what the criterion says of an execution.
-func (r *reexecution) judge(_ context.Context, c *evidence.Case, e *evidence.Execution) ([]evidence.Judgment, error) {
-	return r.eval.Judge(c, e), nil
-}
-
 // Execute implements [runner.System]: it executes one case in one arm.
 func (r *reexecution) Execute(ctx context.Context, c *evidence.Case) (evidence.Execution, error) {
 	n, a := r.place(c.Index)
 	selected := &r.selection.Cases[n]
-	replay, err := r.replay(ctx, selected, a.role == evidence.RoleControl)
+	replay, err := r.replay(ctx, n, a.role == evidence.RoleControl)
 	if errors.Is(err, errNotRecorded) {
 		return evidence.Execution{
 			Status: evidence.StatusError, StartedAt: r.env.Now(),
@@ -358,7 +432,7 @@ func (r *reexecution) Execute(ctx context.Context, c *evidence.Case) (evidence.E
 	if err != nil {
 		return evidence.Execution{}, err
 	}
-	e, err := r.active.system.stages.Replay(ctx, &selected.Case, *replay)
+	e, err := r.stages.Replay(ctx, &selected.Case, *replay)
 	// Nothing was retrieved: a criterion that reads the retrieval is not to judge it.
 	e.Artifacts.Retrieval = nil
 	return e, err
@@ -369,7 +443,8 @@ func (r *reexecution) Execute(ctx context.Context, c *evidence.Case) (evidence.E
 var errNotRecorded = errors.New("the run recorded no context or retrieval of this case once, so it cannot be executed again")
 
 // replay is what the generation of a case is given.
-func (r *reexecution) replay(ctx context.Context, c *diagnose.Case, control bool) (*staged.Replay, error) {
+func (r *reexecution) replay(ctx context.Context, n int, control bool) (*staged.Replay, error) {
+	c := &r.selection.Cases[n]
 	if control {
 		if c.Context == nil {
 			return nil, errNotRecorded
@@ -383,10 +458,10 @@ func (r *reexecution) replay(ctx context.Context, c *diagnose.Case, control bool
 		return nil, errNotRecorded
 	}
 	candidates, topK := c.Retrieval.Candidates, r.intervention.TopK
-	if r.intervention.Kind == diagnose.Reranker {
-		return nil, errors.New("rerankers are not supported yet")
+	if r.reranker != nil {
+		candidates, topK = r.orders[n], r.parent.Manifest.System.Staged.TopK
 	}
-	assembled, passages, err := r.active.system.stages.Assemble(ctx, &c.Case, candidates, topK)
+	assembled, passages, err := r.stages.Assemble(ctx, &c.Case, candidates, topK)
 	if err != nil {
 		return nil, err
 	}
@@ -416,6 +491,7 @@ func (r *reexecution) keep(rec *runner.Record) error {
 		return err
 	}
 	a.tally.addExecution(&rec.Execution)
+	a.tally.addJudged(rec.Judgments)
 	outcome := stored.Outcome()
 	a.outcomes[n] = outcomeOf(rec.Judgments[0], outcome.ErrorKind) // each case has its own place
 	return a.tally.add(n, &outcome)
@@ -458,7 +534,9 @@ func (r *reexecution) abort(ctx context.Context, cause error) error {
 }
 
 func (r *reexecution) count(a *arm) {
-	a.manifest.Counts, a.manifest.Cache = a.tally.counts, a.tally.cache
+	m := a.manifest
+	m.Counts, m.Cache, m.Stages = a.tally.counts, a.tally.cache, a.tally.stagesOf(m)
+	a.tally.describeJudges(m)
 }
 
 // finish completes the runs of the arms.
@@ -472,14 +550,6 @@ func (r *reexecution) finish() error {
 		}
 	}
 	return nil
-}
-
-func (r *reexecution) close() {
-	for _, a := range r.arms {
-		if a.writer != nil {
-			a.writer.Close()
-		}
-	}
 }
 
 func (r *reexecution) results() []diagnose.Result {

@@ -25,7 +25,7 @@ import (
 var update = flag.Bool("update", false, "rewrite expected outputs")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"oloproof": main})
+	testscript.Main(m, map[string]func(){"oloproof": main, "stages": stages})
 }
 
 // TestScripts runs the program as a user does: testdata/script, one story a file.
@@ -51,6 +51,7 @@ func TestScripts(t *testing.T) {
 			"stops":     stops,
 			"unread":    unread,
 
+			"notes":   notes, // diagnose_test.go
 			"capture": capture,
 			"exits":   exits,
 			"pack":    pack,

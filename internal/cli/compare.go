@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -116,6 +117,9 @@ func (e *Env) compareText(doc *report.Document, f compareFlags, g given) error {
 // compareRuns pairs two stored runs at the level and by the method of a policy
 // that fits the candidate; p is nil when nothing is decided.
 func compareRuns(candidate, baseline *store.Run, p *policy.Policy, criteria []string) (*compare.Comparison, error) {
+	if err := cmp.Or(decidesNothing(candidate), decidesNothing(baseline)); err != nil {
+		return nil, err
+	}
 	if p == nil {
 		return compareAt(candidate, baseline, compare.Options{Level: defaultLevel, Criteria: criteria})
 	}
@@ -133,10 +137,8 @@ func compareRuns(candidate, baseline *store.Run, p *policy.Policy, criteria []st
 // compareAt pairs two stored runs. Runs that cannot be compared are a
 // [problem.List].
 func compareAt(candidate, baseline *store.Run, opt compare.Options) (*compare.Comparison, error) {
-	for _, run := range []*store.Run{candidate, baseline} {
-		if err := decidesNothing(run); err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(decidesNothing(candidate), decidesNothing(baseline)); err != nil {
+		return nil, err
 	}
 	c, b, rejudged, err := sides(candidate, baseline, opt.Criteria)
 	if err != nil {

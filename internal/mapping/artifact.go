@@ -47,6 +47,7 @@ type maker struct {
 	made   *taker // an expression
 	items  *taker
 	stars  []string // of items: the paths between its steps *
+	listed string   // the same for the same items
 	fields map[string]*taker
 	query  *taker
 	marks  *marks
@@ -81,6 +82,7 @@ func (c *compiler) maker(spec Artifact) *maker {
 			}
 		}
 		m.items = c.taker(&v, wantAny)
+		m.listed = fmt.Sprintf("%s %q %s", v.From, v.Paths, v.JQ)
 	case spec.Value != nil && spec.Value.JQ != "":
 		m.made = c.taker(spec.Value, wantAny)
 	default:
@@ -138,8 +140,22 @@ func (m *maker) fixedShape(a *answer, into *evidence.Artifacts) *misfit {
 	return nil
 }
 
-// list returns the elements of items.
-func (m *maker) list(a *answer) ([]evidence.Value, *fault) {
+// list returns the elements of items. Artifacts that are made of one list share
+// its elements.
+func (m *maker) list(a *answer) ([]element, *fault) {
+	for i := range a.lists {
+		if a.lists[i].of == m.listed {
+			return a.lists[i].elements, nil
+		}
+	}
+	list, f := m.elements(a)
+	if f == nil {
+		a.lists = append(a.lists, elements{m.listed, list})
+	}
+	return list, f
+}
+
+func (m *maker) elements(a *answer) ([]element, *fault) {
 	if m.stars == nil {
 		v, _, f := m.items.take(a, nil)
 		if f != nil {
@@ -151,24 +167,24 @@ func (m *maker) list(a *answer) ([]evidence.Value, *fault) {
 		if v.Kind() != '[' {
 			return nil, &fault{text: "want a list, found " + found(v), around: v}
 		}
-		return slices.Collect(evidence.Elements(v)), nil
+		return elementsOf(v), nil
 	}
 	base := a.get(m.items.spec.From)
-	all := []evidence.Value{base}
+	all := []element{{raw: base}}
 	for i, path := range m.stars {
-		var next []evidence.Value
-		for _, v := range all {
-			at, err := evidence.Lookup(v, path)
+		var next []element
+		for _, el := range all {
+			at, err := evidence.Lookup(el.raw, path)
 			switch {
 			case i == 0 && (err != nil || evidence.IsNull(at)):
 				return nil, &fault{missing: true, text: fmt.Sprintf("nothing at %q", path), around: base}
 			case err != nil || evidence.IsNull(at): // an element without it
 			case at.Kind() == '[':
-				next = slices.AppendSeq(next, evidence.Elements(at))
+				next = append(next, elementsOf(at)...)
 			case i == len(m.stars)-1:
-				next = append(next, at)
+				next = append(next, element{raw: at})
 			default:
-				return nil, &fault{text: fmt.Sprintf("want a list before the step *, found %s", found(at)), around: v}
+				return nil, &fault{text: fmt.Sprintf("want a list before the step *, found %s", found(at)), around: el.raw}
 			}
 		}
 		all = next
@@ -190,11 +206,11 @@ func (m *maker) from(a *answer, v evidence.Value, depth int, into *evidence.Arti
 	}
 	switch v.Kind() {
 	case '[':
-		return m.build(a, slices.Collect(evidence.Elements(v)), nil, depth, into)
+		return m.build(a, elementsOf(v), nil, depth, into)
 	case '{':
 		member, ok := evidence.Member(v, list)
 		if ok && member.Kind() == '[' {
-			return m.build(a, slices.Collect(evidence.Elements(member)), v, depth, into)
+			return m.build(a, elementsOf(member), v, depth, into)
 		}
 		return &misfit{path: m.made.shown(), fault: fault{text: fmt.Sprintf("want a list, or an object with the list %s, found an object without it", list), around: v}}
 	}
@@ -210,7 +226,7 @@ func (m *maker) keep(v evidence.Value, into *evidence.Artifacts) *misfit {
 
 // build makes the artifact of the elements of a list; outer, when not nil, has
 // its other members.
-func (m *maker) build(a *answer, list []evidence.Value, outer evidence.Value, depth int, into *evidence.Artifacts) *misfit {
+func (m *maker) build(a *answer, list []element, outer evidence.Value, depth int, into *evidence.Artifacts) *misfit {
 	switch m.spec.Kind {
 	case evidence.RetrievalKind:
 		return m.retrieval(a, list, outer, depth, into)
@@ -218,8 +234,8 @@ func (m *maker) build(a *answer, list []evidence.Value, outer evidence.Value, de
 		return m.context(a, list, outer, into)
 	case evidence.CitationsKind:
 		c := evidence.Citations{IDs: make([]string, 0, len(list))}
-		for i, v := range list {
-			doc, chunk, f := m.ids(a, v)
+		for i := range list {
+			doc, chunk, f := m.ids(a, &list[i])
 			if f != nil {
 				return f.in(fmt.Sprintf("ids[%d]", i))
 			}
@@ -231,7 +247,7 @@ func (m *maker) build(a *answer, list []evidence.Value, outer evidence.Value, de
 	return m.other(a, list, into)
 }
 
-func (m *maker) retrieval(a *answer, list []evidence.Value, outer evidence.Value, depth int, into *evidence.Artifacts) *misfit {
+func (m *maker) retrieval(a *answer, list []element, outer evidence.Value, depth int, into *evidence.Artifacts) *misfit {
 	r := evidence.Retrieval{Depth: depth, Candidates: make([]evidence.Passage, 0, len(list))}
 	if m.spec.Source != SourceRetrieval {
 		r.Source = m.spec.Source
@@ -257,8 +273,8 @@ func (m *maker) retrieval(a *answer, list []evidence.Value, outer evidence.Value
 	if r.Depth == 0 {
 		return &misfit{at: "depth", fault: fault{text: "no depth is known: add system.http.depth, the number of candidates that the search is asked for"}}
 	}
-	for i, v := range list {
-		p, f := m.passage(a, v)
+	for i := range list {
+		p, f := m.passage(a, &list[i])
 		if f != nil {
 			return f.in(fmt.Sprintf("candidates[%d]", i))
 		}
@@ -272,7 +288,7 @@ func (m *maker) retrieval(a *answer, list []evidence.Value, outer evidence.Value
 	return nil
 }
 
-func (m *maker) passage(a *answer, v evidence.Value) (p evidence.Passage, f *misfit) {
+func (m *maker) passage(a *answer, v *element) (p evidence.Passage, f *misfit) {
 	if p.DocID, p.ChunkID, f = m.ids(a, v); f != nil {
 		return p, f
 	}
@@ -295,19 +311,19 @@ func (m *maker) passage(a *answer, v evidence.Value) (p evidence.Passage, f *mis
 	return p, nil
 }
 
-func (m *maker) context(a *answer, list []evidence.Value, outer evidence.Value, into *evidence.Artifacts) *misfit {
+func (m *maker) context(a *answer, list []element, outer evidence.Value, into *evidence.Artifacts) *misfit {
 	c := evidence.Context{Items: make([]evidence.ContextItem, 0, len(list)), Dropped: []evidence.DroppedItem{}, Source: "retrieval"}
-	for i, v := range list {
-		item, f := m.item(a, v)
+	for i := range list {
+		item, f := m.item(a, &list[i])
 		if f != nil {
 			return f.in(fmt.Sprintf("items[%d]", i))
 		}
 		c.Items = append(c.Items, item)
 	}
 	dropped, _ := evidence.Member(outer, "dropped")
-	for i, v := range slices.Collect(evidence.Elements(dropped)) {
-		at := fmt.Sprintf("dropped[%d]", i)
-		item, f := m.item(a, v)
+	for i, el := range elementsOf(dropped) {
+		at, v := fmt.Sprintf("dropped[%d]", i), el.raw
+		item, f := m.item(a, &el)
 		if f != nil {
 			return f.in(at)
 		}
@@ -336,7 +352,7 @@ func (m *maker) context(a *answer, list []evidence.Value, outer evidence.Value, 
 	return nil
 }
 
-func (m *maker) item(a *answer, v evidence.Value) (item evidence.ContextItem, f *misfit) {
+func (m *maker) item(a *answer, v *element) (item evidence.ContextItem, f *misfit) {
 	if item.DocID, item.ChunkID, f = m.ids(a, v); f != nil {
 		return item, f
 	}
@@ -351,14 +367,15 @@ func (m *maker) item(a *answer, v evidence.Value) (item evidence.ContextItem, f 
 }
 
 // other makes a list of objects of a kind without a schema.
-func (m *maker) other(a *answer, list []evidence.Value, into *evidence.Artifacts) *misfit {
+func (m *maker) other(a *answer, list []element, into *evidence.Artifacts) *misfit {
 	out := evidence.Value{'['}
-	for i, v := range list {
+	for i := range list {
+		v := &list[i]
 		if i > 0 {
 			out = append(out, ',')
 		}
 		if m.fields == nil {
-			out = append(out, v...)
+			out = append(out, v.raw...)
 			continue
 		}
 		out = append(out, '{')
@@ -382,11 +399,11 @@ func (m *maker) other(a *answer, list []evidence.Value, into *evidence.Artifacts
 
 // ids returns the document and chunk of an element: text and numbers are a
 // document each.
-func (m *maker) ids(a *answer, v evidence.Value) (doc, chunk string, f *misfit) {
-	if m.fields == nil && v.Kind() != '{' {
-		text, ok := asText(v)
+func (m *maker) ids(a *answer, v *element) (doc, chunk string, f *misfit) {
+	if m.fields == nil && v.raw.Kind() != '{' {
+		text, ok := asText(v.raw)
 		if !ok || text == "" {
-			return "", "", &misfit{fault: fault{text: "want an object, text or a number, found " + found(v), around: v}}
+			return "", "", &misfit{fault: fault{text: "want an object, text or a number, found " + found(v.raw), around: v.raw}}
 		}
 		return text, "", nil
 	}
@@ -399,7 +416,7 @@ func (m *maker) ids(a *answer, v evidence.Value) (doc, chunk string, f *misfit) 
 		if t := m.fields["doc_id"]; t != nil {
 			at = t.shown()
 		}
-		return "", "", &misfit{at: "doc_id", path: at, fault: fault{text: fmt.Sprintf("nothing at %s, and every element needs a document", strconv.Quote(at)), around: v}}
+		return "", "", &misfit{at: "doc_id", path: at, fault: fault{text: fmt.Sprintf("nothing at %s, and every element needs a document", strconv.Quote(at)), around: v.raw}}
 	}
 	doc, _ = asText(id)
 	if id, ok, f = m.field(a, v, "chunk_id"); f != nil {
@@ -412,7 +429,7 @@ func (m *maker) ids(a *answer, v evidence.Value) (doc, chunk string, f *misfit) 
 }
 
 // field returns a field of an element; ok is false when it is absent or null.
-func (m *maker) field(a *answer, v evidence.Value, name string) (field evidence.Value, ok bool, f *misfit) {
+func (m *maker) field(a *answer, v *element, name string) (field evidence.Value, ok bool, f *misfit) {
 	if m.fields != nil {
 		t := m.fields[name]
 		if t == nil {
@@ -424,18 +441,18 @@ func (m *maker) field(a *answer, v evidence.Value, name string) (field evidence.
 		}
 		return field, ok, nil
 	}
-	field, ok = evidence.Member(v, name)
+	field, ok = v.member(name)
 	if !ok || evidence.IsNull(field) {
 		return nil, false, nil
 	}
 	t := taker{want: wantedOf(m.spec.Kind, name)}
 	if text := t.mismatch(field); text != "" {
-		return nil, false, &misfit{at: name, path: name, fault: fault{text: text, around: v}}
+		return nil, false, &misfit{at: name, path: name, fault: fault{text: text, around: v.raw}}
 	}
 	return field, true, nil
 }
 
-func (m *maker) text(a *answer, v evidence.Value) (*string, *misfit) {
+func (m *maker) text(a *answer, v *element) (*string, *misfit) {
 	field, ok, f := m.field(a, v, "text")
 	if !ok || f != nil {
 		return nil, f
@@ -444,14 +461,14 @@ func (m *maker) text(a *answer, v evidence.Value) (*string, *misfit) {
 	return &text, nil
 }
 
-func (m *maker) count(a *answer, v evidence.Value, name string, least int) (*int, *misfit) {
+func (m *maker) count(a *answer, v *element, name string, least int) (*int, *misfit) {
 	field, ok, f := m.field(a, v, name)
 	if !ok || f != nil {
 		return nil, f
 	}
 	n, whole := wholeNumber(field)
 	if !whole || n < least {
-		return nil, &misfit{at: name, fault: fault{text: fmt.Sprintf("want a whole number of at least %d, found %s", least, found(field)), around: v}}
+		return nil, &misfit{at: name, fault: fault{text: fmt.Sprintf("want a whole number of at least %d, found %s", least, found(field)), around: v.raw}}
 	}
 	return &n, nil
 }

@@ -68,16 +68,15 @@ var thinkTags = [...]string{"think", "thinking", "thought", "reasoning"}
 // before a closing tag without an opening one is reasoning too, as is what
 // follows an opening one that is never closed.
 func withoutThinking(text string) string {
-	for _, tag := range thinkTags {
-		opening, closing := "<"+tag+">", "</"+tag+">"
-		for {
+	for again := true; again; {
+		again = false
+		for _, tag := range thinkTags {
 			lower := asciiLower(text)
-			end := strings.Index(lower, closing)
-			start := strings.Index(lower, opening)
-			if end < 0 && start < 0 {
-				break
-			}
+			opening, closing := "<"+tag+">", "</"+tag+">"
+			start, end := strings.Index(lower, opening), strings.Index(lower, closing)
 			switch {
+			case start < 0 && end < 0:
+				continue
 			case end < 0: // never closed
 				text = text[:start]
 			case start < 0 || start > end: // never opened
@@ -85,20 +84,24 @@ func withoutThinking(text string) string {
 			default:
 				text = text[:start] + text[end+len(closing):]
 			}
-			text = strings.TrimSpace(text)
+			text, again = strings.TrimSpace(text), true
 		}
 	}
 	return text
 }
 
-// asciiLower lowers A to Z, so that offsets stay.
+// asciiLower lowers A to Z and keeps all other bytes, so that offsets stay.
 func asciiLower(text string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + 'a' - 'A'
+	if strings.IndexByte(text, '<') < 0 {
+		return text
+	}
+	b := []byte(text)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
 		}
-		return r
-	}, text)
+	}
+	return string(b)
 }
 
 // headings of a list of references, in lower case.

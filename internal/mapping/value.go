@@ -38,6 +38,88 @@ type answer struct {
 	*Documents
 	decoded map[string]any
 	values  []any // for the variables of expressions
+	main    element
+	lists   []elements
+}
+
+// elements are those of a list that several artifacts may be made of.
+type elements struct {
+	of       string // where the list stands
+	elements []element
+}
+
+// element is a value through which many paths lead: its members are found once.
+type element struct {
+	raw     evidence.Value
+	members []member
+	found   bool // members holds what there is
+	decoded any
+	known   bool // decoded is raw in the types of jq
+}
+
+type member struct {
+	name  string
+	value evidence.Value
+}
+
+func elementsOf(list evidence.Value) []element {
+	all := make([]element, 0, 8)
+	for v := range evidence.Elements(list) {
+		all = append(all, element{raw: v})
+	}
+	return all
+}
+
+// member returns a member of an object.
+func (e *element) member(name string) (evidence.Value, bool) {
+	if !e.found {
+		e.found, e.members = true, make([]member, 0, 8)
+		for name, v := range evidence.Members(e.raw) {
+			e.members = append(e.members, member{name, v})
+		}
+	}
+	for i := range e.members {
+		if e.members[i].name == name {
+			return e.members[i].value, true
+		}
+	}
+	return nil, false
+}
+
+// lookup returns what stands at a path; ok is false when it leads nowhere.
+func (e *element) lookup(path string) (v evidence.Value, ok bool) {
+	if path == "" || len(e.raw) == 0 || e.raw[0] != '{' {
+		v, err := evidence.Lookup(e.raw, path)
+		return v, err == nil
+	}
+	name, rest, more := strings.Cut(path, ".")
+	if v, ok = e.member(name); !ok || !more {
+		return v, ok
+	}
+	if v[0] == '{' || v[0] == '[' {
+		v, err := evidence.Lookup(v, rest)
+		return v, err == nil
+	}
+	return nil, false
+}
+
+// decode returns the element in the types of jq.
+func (e *element) decode() any {
+	if !e.known {
+		e.known, e.decoded = true, decode(e.raw)
+	}
+	return e.decoded
+}
+
+// document returns a document as an element.
+func (a *answer) document(name string) *element {
+	if name != "" && name != Main {
+		return &element{raw: a.get(name)}
+	}
+	if a.main.raw == nil {
+		a.main.raw = a.Main
+	}
+	return &a.main
 }
 
 func (a *answer) decode(name string) any {
@@ -120,22 +202,22 @@ func (t *taker) shown() string {
 // take returns the value in the document of the answer, or when element is not
 // nil in that element of a list. ok is false when nothing is there and nothing
 // has to be.
-func (t *taker) take(a *answer, element evidence.Value) (v evidence.Value, ok bool, f *fault) {
-	base := element
+func (t *taker) take(a *answer, of *element) (v evidence.Value, ok bool, f *fault) {
+	base := of
 	if base == nil {
-		base = a.get(t.spec.From)
+		base = a.document(t.spec.From)
 	}
 	path := ""
 	if t.jq != nil {
-		if v, f = t.evaluate(a, element); f != nil {
-			f.around = base
+		if v, f = t.evaluate(a, of); f != nil {
+			f.around = base.raw
 			return nil, false, f
 		}
-	} else if v, path, f = t.lookup(base); f != nil {
-		if t.maybe && f.missing {
+	} else if v, path = t.lookup(base); v == nil {
+		if t.maybe {
 			return nil, false, nil
 		}
-		return nil, false, f
+		return nil, false, t.nothing(base.raw)
 	}
 	if t.maybe && evidence.IsNull(v) {
 		return nil, false, nil
@@ -148,16 +230,16 @@ func (t *taker) take(a *answer, element evidence.Value) (v evidence.Value, ok bo
 		text = t.mismatch(v)
 	}
 	if text != "" {
-		return nil, false, &fault{text: text, around: enclosing(base, path), missing: evidence.IsNull(v)}
+		return nil, false, &fault{text: text, around: enclosing(base.raw, path), missing: evidence.IsNull(v)}
 	}
 	return v, true, nil
 }
 
 // evaluate runs the expression over the document, or over the element.
-func (t *taker) evaluate(a *answer, element evidence.Value) (evidence.Value, *fault) {
+func (t *taker) evaluate(a *answer, of *element) (evidence.Value, *fault) {
 	var input any
-	if element != nil {
-		input = decode(element)
+	if of != nil {
+		input = of.decode()
 	} else {
 		input = a.decode(choose(t.spec.From == "", Main, t.spec.From))
 	}
@@ -169,37 +251,37 @@ func (t *taker) evaluate(a *answer, element evidence.Value) (evidence.Value, *fa
 }
 
 // lookup returns what stands at the first path that leads to something that is
-// not null, with the path. Where all are absent or null, null counts.
-func (t *taker) lookup(base evidence.Value) (v evidence.Value, path string, f *fault) {
-	if base == nil {
-		return nil, "", &fault{missing: true, text: fmt.Sprintf("there is no document %s", choose(t.spec.From == "", Main, t.spec.From))}
+// not null, with the path. Where all are absent or null, null counts; without
+// that the value is nil.
+func (t *taker) lookup(base *element) (v evidence.Value, path string) {
+	if base.raw == nil {
+		return nil, ""
 	}
-	var null evidence.Value
-	var first error
 	for _, p := range t.spec.Paths {
-		at, err := evidence.Lookup(base, p)
+		at, ok := base.lookup(p)
 		switch {
-		case err == nil && !evidence.IsNull(at):
-			return at, p, nil
-		case err == nil && null == nil:
-			null, path = at, p
-		case first == nil:
-			first = err
+		case ok && !evidence.IsNull(at):
+			return at, p
+		case ok && v == nil:
+			v, path = at, p
 		}
 	}
-	if null != nil {
-		return null, path, nil
+	return v, path
+}
+
+// nothing says that the paths lead nowhere, and how far the first one leads.
+func (t *taker) nothing(base evidence.Value) *fault {
+	if base == nil {
+		return &fault{missing: true, text: fmt.Sprintf("there is no document %s", choose(t.spec.From == "", Main, t.spec.From))}
 	}
-	f = &fault{missing: true, text: "nothing there", around: base}
+	f := &fault{missing: true, text: "nothing at " + t.shown(), around: base}
 	var e *evidence.PathError
-	if errors.As(first, &e) {
+	if _, err := evidence.Lookup(base, t.spec.Paths[0]); errors.As(err, &e) {
 		if f.around = enclosing(base, e.At+".x"); len(t.spec.Paths) == 1 {
 			f.text = e.Error()
-		} else {
-			f.text = "nothing at " + t.shown()
 		}
 	}
-	return nil, "", f
+	return f
 }
 
 // enclosing returns the object or list that a path leads through last.

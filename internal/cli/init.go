@@ -15,16 +15,19 @@ import (
 )
 
 func newInit(env *Env) *cobra.Command {
-	var example, url string
+	var example, url, preset string
+	var streams bool
 	var ci ciFlags
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "start a project: a suite of your own, or a copy of an example",
 		Long: `init writes oloproof.yaml, release.yaml and data/cases.jsonl for your own endpoint,
-or copies a complete example project. With --ci it writes the workflows that run the
+or copies a complete example project. With --preset it knows the service: what it is
+sent and what its answers mean (oloproof probe --list-presets). With --ci it writes the workflows that run the
 suite of DIR: for pull requests, merge queue, pushes, nightly and release branches.
 It never overwrites a file.`,
 		Example: `  oloproof init --url http://localhost:8000/answer my-suite
+  oloproof init --preset dify --url https://dify.example.com/v1/chat-messages my-suite
   oloproof init --example blackbox_rag my-rag
   oloproof init --ci github --url 'https://pr-${{github.event.number}}.example.com/answer' my-suite`,
 		Args: args(0, 1, ""),
@@ -48,6 +51,18 @@ It never overwrites a file.`,
 			if ci.shards != 0 {
 				return usageError{errors.New("--shards belongs to --ci")}
 			}
+			if preset != "" {
+				if example != "" {
+					return usageError{errors.New("--preset and --example do not go together: an example brings its service")}
+				}
+				if !cmd.Flags().Changed("url") {
+					url = ""
+				}
+				return env.scaffoldPreset(dir, preset, url, streams)
+			}
+			if streams {
+				return usageError{errors.New("--stream belongs to --preset")}
+			}
 			if example != "" {
 				if url != "" {
 					return usageError{errors.New("--url belongs to a suite of your own; an example brings its service")}
@@ -59,6 +74,8 @@ It never overwrites a file.`,
 	}
 	cmd.Flags().StringVar(&example, "example", "", "copy the example `NAME`; list shows what there is")
 	cmd.Flags().StringVar(&url, "url", "http://localhost:8000/answer", "`url` of your endpoint")
+	cmd.Flags().StringVar(&preset, "preset", "", "a suite for the well-known service `NAME`")
+	cmd.Flags().BoolVar(&streams, "stream", false, "with --preset: ask for a stream")
 	cmd.Flags().StringVar(&ci.forge, "ci", "", "write the workflows of the suite in DIR for this `forge`: github")
 	cmd.Flags().IntVar(&ci.shards, "shards", 0, "with --ci: run the cases in this `number` of jobs")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {

@@ -384,11 +384,19 @@ func (l *list) choose(cols []*column, cited map[string]bool) {
 	}, func(v *node) bool { return v.kind == '"' && v.inner == nil })
 	l.score = other(cols, func(c *column) int { return scoreWord(c.key())*4 - len(c.path) }, func(v *node) bool { return v.kind == '0' })
 	l.chunk = other(cols, func(c *column) int {
-		if l.doc.ok() && slices.Contains(l.doc.columns, c) {
+		if l.doc.ok() && slices.Contains(l.doc.columns, c) || constant(c.values) {
 			return -1
 		}
 		return chunkWord(c.key(), c.parent())
 	}, func(v *node) bool { return v.kind == '0' || v.kind == '"' && len(v.text) < 200 })
+}
+
+// constant reports whether several values are all the same.
+func constant(values []*node) bool {
+	if len(values) < 2 {
+		return false
+	}
+	return !slices.ContainsFunc(values, func(v *node) bool { return v == nil || values[0] == nil || v.text != values[0].text })
 }
 
 func averageLength(values []*node) int {

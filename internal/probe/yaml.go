@@ -29,6 +29,10 @@ func (p *Proposal) YAML(s *Stream) string {
 		fmt.Fprintf(&b, "ok: {jq: %s}\n", quoted(p.OK))
 	}
 	switch a := p.Answer; {
+	case a == nil && p.Sources != nil && p.Sources.Items != "":
+		fmt.Fprintf(&b, "output: {path: %s, type: list}   # there is no answer: judge the retrieval\n", word(p.Sources.Items))
+	case a == nil && p.Sources != nil:
+		fmt.Fprintf(&b, "output: {jq: %s, type: list}   # there is no answer: judge the retrieval\n", quoted(p.Sources.JQ))
 	case a == nil:
 	case a.JQ != "":
 		fmt.Fprintf(&b, "output: {jq: %s}\n", quoted(a.JQ))

@@ -53,7 +53,7 @@ func TestOverPreset(t *testing.T) {
 		return s.System.HTTP
 	}
 	h := parse("")
-	if h.Preset != "dify" || h.Spec.Depth.N != 4 || h.Spec.OK == nil || len(h.Artifacts) != 1 {
+	if h.Preset != "dify" || h.Spec.Depth.N != 4 || h.Spec.OK == nil || len(h.Artifacts) != 2 {
 		t.Errorf("preset alone: %+v", h)
 	}
 	h = parse("depth: 9\nok: null\nrequest: {body: {user: me, inputs: null}}\nartifacts: {retrieval/v1: {fields: {doc_id: document_name}}}")

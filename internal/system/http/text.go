@@ -79,3 +79,7 @@ func withoutURL(err error) error {
 	}
 	return err
 }
+
+// ErrorText returns what an error of a transport says, as it may be shown: without
+// the URL that was called and without credentials.
+func ErrorText(err error) string { return clean(reason(err), maxReason) }

@@ -1,0 +1,421 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/redact"
+	"github.com/oloproof/oloproof-go/internal/suite"
+	httpsystem "github.com/oloproof/oloproof-go/internal/system/http"
+)
+
+type probeFlags struct {
+	formatFlags
+	input   string
+	method  string
+	stream  bool
+	headers []string
+	record  string
+	from    string
+	write   bool
+	preset  string
+	show    string
+	list    bool
+	timeout time.Duration
+}
+
+func newProbe(env *Env) *cobra.Command {
+	var f probeFlags
+	cmd := &cobra.Command{
+		Use:   "probe [URL] [DIR]",
+		Short: "send one request to a service and propose how its answers are mapped",
+		Long: `probe sends one request to a service, shows the answer, and says where in it the
+answer, the sources and the citations stand: by a preset when it knows the service,
+else by structure, with how sure it is and what it could not find. --write puts the
+suite, cases and a policy into DIR and never overwrites a file. --record keeps the
+answer without secrets; --from tries a mapping on it and calls nothing.`,
+		Example: `  oloproof probe http://localhost:8000/answer --input question.json --write my-suite
+  oloproof probe --show-preset dify`,
+		Args: args(0, 2, ""),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := f.formatFlags.check(); err != nil {
+				return err
+			}
+			return env.probe(cmd.Context(), f, given)
+		},
+	}
+	f.formatFlags.add(cmd)
+	cmd.Flags().StringVar(&f.input, "input", `{"question": "What can you help me with?"}`, "JSON body of the request, or the `file` that holds it")
+	cmd.Flags().StringVar(&f.method, "method", "POST", "HTTP `method`: POST, PUT or GET")
+	cmd.Flags().BoolVar(&f.stream, "stream", false, "read the answer as a stream, whatever its content type says")
+	cmd.Flags().StringArrayVar(&f.headers, "header", nil, "request header as 'Name: ${VARIABLE}'; may be given several times (`header`)")
+	cmd.Flags().StringVar(&f.record, "record", "", "keep the answer in this new `file`, without secrets")
+	cmd.Flags().StringVar(&f.from, "from", "", "look at the answer in this `file` and call nothing")
+	cmd.Flags().BoolVar(&f.write, "write", false, "write the suite, cases and a policy into DIR (default this directory)")
+	cmd.Flags().StringVar(&f.preset, "preset", "", "take the answer as that of this `preset`; none looks at the structure only")
+	cmd.Flags().StringVar(&f.show, "show-preset", "", "print the preset `NAME`")
+	cmd.Flags().BoolVar(&f.list, "list-presets", false, "list the presets")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "`time` until the whole answer must be there")
+	return cmd
+}
+
+func (e *Env) probe(ctx context.Context, f probeFlags, given []string) error {
+	switch {
+	case f.list:
+		return e.listPresets()
+	case f.show != "":
+		p, err := suite.OpenPreset(f.show)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(e.Stdout, p.Text)
+		return err
+	}
+	var address string
+	if f.from == "" {
+		if len(given) == 0 {
+			return usageError{errors.New("the URL is missing, or --from with a recorded answer")}
+		}
+		address, given = given[0], given[1:]
+	}
+	dir := "."
+	switch {
+	case len(given) > 1, len(given) == 1 && !f.write:
+		return usageError{fmt.Errorf("found %q: with --from there is no URL, and a directory needs --write", given[0])}
+	case len(given) == 1:
+		dir = given[0]
+	}
+	if f.from != "" && f.record != "" {
+		return usageError{errors.New("--record and --from do not go together: the answer is recorded already")}
+	}
+	r := &probing{env: e, flags: f}
+	if f.from != "" {
+		if err := r.read(f.from); err != nil {
+			return err
+		}
+	} else if err := r.call(ctx, address); err != nil {
+		return err
+	}
+	if f.record != "" {
+		if err := r.record(f.record); err != nil {
+			return err
+		}
+	}
+	if err := r.look(); err != nil {
+		return err
+	}
+	if f.write {
+		return r.write(dir)
+	}
+	if f.format == "json" {
+		return r.printJSON()
+	}
+	return r.print()
+}
+
+func (e *Env) listPresets() error {
+	all, err := suite.Presets()
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		if _, err := fmt.Fprintf(e.Stdout, "%-29s %s\n", p.Name, p.About); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answered is what a service answered, as it is recorded: without secrets.
+type answered struct {
+	Schema    string            `json:"schema"`
+	URL       string            `json:"url,omitempty"`
+	Method    string            `json:"method,omitempty"`
+	Headers   []string          `json:"request_headers,omitempty"` // as given, ${NAME} in them
+	Input     json.RawMessage   `json:"input,omitempty"`
+	Status    int               `json:"status,omitempty"`
+	Received  map[string]string `json:"headers,omitempty"`
+	LatencyMS float64           `json:"latency_ms,omitempty"`
+	JSON      json.RawMessage   `json:"json,omitempty"` // the body, one of these
+	Text      string            `json:"text,omitempty"`
+}
+
+// recordSchema marks a file that --record wrote.
+const recordSchema = "oloproof/probe/v1"
+
+// maxProbed is the most bytes of an answer that are looked at.
+const maxProbed = 32 << 20
+
+// probing is one look at a service.
+type probing struct {
+	env   *Env
+	flags probeFlags
+	answered
+	body   []byte // as it came, without secrets
+	redact *redact.Redactor
+	seen
+}
+
+// kept are the headers of an answer that are recorded: none of them holds a secret.
+var kept = []string{"Content-Type", "Retry-After", "Server", "Date", "X-Request-Id"}
+
+// call sends the one request.
+func (r *probing) call(ctx context.Context, address string) error {
+	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return usageError{fmt.Errorf("the URL is %q, it must begin with http:// or https:// and name a host", httpsystem.PublicURL(address))}
+	}
+	input, err := r.readInput()
+	if err != nil {
+		return err
+	}
+	if !slices.Contains([]string{"POST", "PUT", "GET"}, r.flags.method) {
+		return usageError{fmt.Errorf("--method is %q, allowed are POST, PUT and GET", r.flags.method)}
+	}
+	req, err := http.NewRequestWithContext(ctx, r.flags.method, address, bytes.NewReader(input))
+	if err != nil {
+		return usageError{fmt.Errorf("the URL cannot be called: %s", httpsystem.ErrorText(err))}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream, */*")
+	req.Header.Set("User-Agent", "oloproof/"+Version())
+	secrets, err := r.setHeaders(req)
+	if err != nil {
+		return err
+	}
+	if u := req.URL.User; u != nil {
+		password, _ := u.Password()
+		secrets = append(secrets, password, u.Username())
+	}
+	r.redact = redact.New(secrets)
+	r.Schema, r.URL, r.Method, r.Headers, r.Input = recordSchema, httpsystem.PublicURL(address), r.flags.method, r.flags.headers, json.RawMessage(input)
+	if req.URL.RawQuery != "" && !strings.Contains(req.URL.RawQuery, "key=") {
+		r.URL += "?" + r.redact.String(req.URL.RawQuery)
+	}
+	return r.send(req)
+}
+
+// send sends the request and reads its answer.
+func (r *probing) send(req *http.Request) error {
+	transport := httpsystem.NewTransport(1)
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, Timeout: r.flags.timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	start := r.env.Now()
+	resp, err := client.Do(req)
+	if err != nil {
+		if req.Context().Err() != nil {
+			return req.Context().Err()
+		}
+		return problem.Errorf("no answer from %s: %s\n  %s", r.URL, r.redact.String(httpsystem.ErrorText(err)), unreached(req.URL))
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxProbed+1))
+	r.LatencyMS = float64(r.env.Now().Sub(start).Microseconds()) / 1000
+	switch {
+	case req.Context().Err() != nil:
+		return req.Context().Err()
+	case err != nil && len(body) == 0:
+		return problem.Errorf("no whole answer from %s: %s", r.URL, r.redact.String(httpsystem.ErrorText(err)))
+	case len(body) > maxProbed:
+		return problem.Errorf("the answer of %s is larger than %d MiB", r.URL, maxProbed>>20)
+	}
+	r.Status = resp.StatusCode
+	r.Received = map[string]string{}
+	for name := range resp.Header {
+		if slices.Contains(kept, name) || strings.Contains(name, "Ratelimit") || strings.Contains(name, "Rate-Limit") {
+			r.Received[name] = r.redact.String(resp.Header.Get(name))
+		}
+	}
+	r.body = withoutQueries(r.redact.Bytes(body))
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		if r.flags.record != "" {
+			if err := r.record(r.flags.record); err != nil {
+				return err
+			}
+		}
+		return r.refused(resp)
+	}
+	return nil
+}
+
+// unreached says what most likely mends a call that reached nobody.
+func unreached(u *url.URL) string {
+	if host := u.Hostname(); host == "localhost" || host == "127.0.0.1" || host == "::1" {
+		return "start the service, or name the port it listens on; inside a container " + host + " is the container itself"
+	}
+	return "is the host right, is the service up, and may it be reached from here?"
+}
+
+// refused says what an answer of another status than 2xx means.
+func (r *probing) refused(resp *http.Response) error {
+	e := &evidence.ExecutionError{Kind: evidence.ErrStatus, HTTPStatus: resp.StatusCode}
+	text := fmt.Sprintf("%s answered %s", r.URL, strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))))
+	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
+		return problem.Errorf("%s and points to %s: call that address", text, httpsystem.PublicURL(resp.Header.Get("Location")))
+	}
+	if message := messageOf(r.body); message != "" {
+		text += ": " + message
+	}
+	fix := ""
+	switch {
+	case len(missingFields(r.body)) > 0:
+		fix = "the service asks for " + strings.Join(missingFields(r.body), ", ") + `: send it with --input, such as --input '` + inputWith(missingFields(r.body)[0]) + `'`
+	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
+		fix = `send what the service asks for, such as --header 'Authorization: Bearer ${RAG_TOKEN}'`
+	case resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusUnprocessableEntity:
+		fix = "give the body the shape that the service takes with --input"
+	case resp.StatusCode == http.StatusNotFound:
+		fix = "is the path right? Presets tell the usual one: oloproof probe --list-presets, then --show-preset NAME"
+	case resp.StatusCode == http.StatusMethodNotAllowed:
+		fix = "try --method GET or PUT"
+	case resp.StatusCode == http.StatusTooManyRequests:
+		fix = "wait a while: the service limits its callers"
+	default:
+		fix = advice(e, "http")
+	}
+	if fix != "" {
+		text += "\n  " + fix
+	}
+	return problem.Errorf("%s", text)
+}
+
+// readInput returns the JSON body to send.
+func (r *probing) readInput() ([]byte, error) {
+	text := strings.TrimSpace(r.flags.input)
+	data := []byte(text)
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") && !strings.HasPrefix(text, `"`) {
+		var err error
+		if data, err = os.ReadFile(text); err != nil {
+			return nil, usageError{fmt.Errorf("--input is neither JSON nor a file that can be read: %w", err)}
+		}
+	}
+	v, err := evidence.ParseJSON(bytes.TrimPrefix(data, []byte("\ufeff")))
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--input is not JSON: %w", err)}
+	}
+	return v, nil
+}
+
+var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// secretHeader reports whether a header usually holds a secret.
+func secretHeader(name string) bool {
+	name = strings.ToLower(name)
+	return name == "authorization" || name == "cookie" || strings.Contains(name, "key") || strings.Contains(name, "token") || strings.Contains(name, "secret")
+}
+
+// setHeaders puts the headers of the command line on a request. Values come from
+// the environment; they are returned as secrets.
+func (r *probing) setHeaders(req *http.Request) (secrets []string, err error) {
+	for _, h := range r.flags.headers {
+		name, value, ok := strings.Cut(h, ":")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		switch {
+		case !ok || name == "":
+			return nil, usageError{fmt.Errorf("--header must be 'Name: value'")}
+		case secretHeader(name) && !variable.MatchString(value):
+			return nil, usageError{fmt.Errorf("--header %s: put the value into an environment variable and write it as '%s: ${NAME}' in single quotes, so that it is stored nowhere", name, name)}
+		}
+		var missing []string
+		value = variable.ReplaceAllStringFunc(value, func(ref string) string {
+			v, ok := r.env.Lookup(ref[2 : len(ref)-1])
+			if !ok || v == "" {
+				missing = append(missing, ref[2:len(ref)-1])
+			}
+			secrets = append(secrets, v)
+			return v
+		})
+		if len(missing) > 0 {
+			return nil, usageError{fmt.Errorf("--header %s: the environment variable %s is not set", name, strings.Join(missing, ", "))}
+		}
+		if strings.ContainsFunc(name+value, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+			return nil, usageError{fmt.Errorf("--header %s holds a control character", name)}
+		}
+		if http.CanonicalHeaderKey(name) == "Host" {
+			req.Host = value
+		}
+		req.Header.Set(name, value)
+	}
+	return secrets, nil
+}
+
+var queryOfURL = regexp.MustCompile(`(https?://[^\s"'<>?#\\]+)\?[^\s"'<>\\]*`)
+
+// withoutQueries cuts the queries out of URLs: they hold signatures.
+func withoutQueries(b []byte) []byte {
+	return queryOfURL.ReplaceAll(b, []byte("$1?"+redact.Marker))
+}
+
+// record keeps the answer in a new file.
+func (r *probing) record(path string) error {
+	kept := r.answered
+	if v, err := evidence.ParseJSON(r.body); err == nil {
+		kept.JSON = json.RawMessage(v)
+	} else {
+		kept.Text = string(r.body)
+	}
+	kept.Input = json.RawMessage(r.redact.JSON(evidence.Value(kept.Input)))
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(kept); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return usageError{fmt.Errorf("--record %s exists already: name another file, or move it away", path)}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(b.Bytes())
+	if failed := file.Close(); err == nil {
+		err = failed
+	}
+	if err == nil {
+		fmt.Fprintf(r.env.Stderr, "recorded the answer in %s\n", path)
+	}
+	return err
+}
+
+// read takes the answer from a file that was recorded, or that holds a body.
+func (r *probing) read(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return usageError{fmt.Errorf("--from %s cannot be read: %w", path, err)}
+	case info.Size() > maxProbed:
+		return usageError{fmt.Errorf("--from %s is larger than %d MiB", path, maxProbed>>20)}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return usageError{fmt.Errorf("--from %s cannot be read: %w", path, err)}
+	}
+	var recorded answered
+	if json.Unmarshal(data, &recorded) == nil && recorded.Schema == recordSchema {
+		r.answered = recorded
+		r.body = []byte(recorded.Text)
+		if len(recorded.JSON) > 0 {
+			r.body = recorded.JSON
+		}
+		r.answered.JSON, r.answered.Text = nil, ""
+		return nil
+	}
+	r.body = data
+	return nil
+}

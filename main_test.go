@@ -51,7 +51,11 @@ func TestScripts(t *testing.T) {
 			"stops":     stops,
 			"unread":    unread,
 
-			"notes":   notes, // diagnose_test.go
+			"notes": notes, // diagnose_test.go
+			// deployed_test.go
+			"deploys": deploys,
+			"posts":   posts,
+
 			"capture": capture,
 			"exits":   exits,
 			"pack":    pack,

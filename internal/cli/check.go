@@ -122,6 +122,9 @@ func (x *activeRun) callOnce(ctx context.Context, index int, full bool) error {
 		return err
 	}
 	out := x.env.Stdout
+	if x.deployed != nil && x.deployed.said.First != "" {
+		fmt.Fprintf(out, "\n%s\n", x.deployed.words())
+	}
 	fmt.Fprintf(out, "\nCalled %s for case %s\n", system.called, report.Clean(c.ID))
 	execution, err := system.Execute(ctx, c)
 	if err != nil {

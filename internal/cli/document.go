@@ -38,14 +38,22 @@ func (v *verdict) decideRun(role string, p *policy.Policy) {
 	if p.ConfidenceLevel != v.level {
 		metrics = v.tally.table.Metrics(p.ConfidenceLevel)
 	}
-	v.add(role, p, decide.Run(p, metrics, v.in.Manifest.Completeness))
+	v.addRun(role, p, decide.Run(p, metrics, v.in.Manifest.Completeness))
 }
 
 // decideRelaxed decides the rules of p that look at one run, beside the suite as
 // it was before the change that is proposed.
 func (v *verdict) decideRelaxed(role string, p *policy.Policy, kept decide.Kept) {
 	v.measure(p.ConfidenceLevel)
-	v.add(role, p, decide.RunRelaxed(p, v.tally.table.Metrics(p.ConfidenceLevel), v.in.Manifest.Completeness, kept))
+	v.addRun(role, p, decide.RunRelaxed(p, v.tally.table.Metrics(p.ConfidenceLevel), v.in.Manifest.Completeness, kept))
+}
+
+// addRun adds the decisions on the run itself.
+func (v *verdict) addRun(role string, p *policy.Policy, result decide.Result) {
+	if v.in.Manifest.System.VersionChanged() {
+		result = decide.VersionChanged(p, result, v.in.Manifest.Completeness)
+	}
+	v.add(role, p, result)
 }
 
 func (v *verdict) add(role string, p *policy.Policy, result decide.Result) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -247,6 +248,7 @@ func mergedManifest(shards []*store.Run) *evidence.Manifest {
 		if s.Manifest.FinishedAt.After(m.FinishedAt) {
 			m.FinishedAt = s.Manifest.FinishedAt
 		}
+		m.System.Deployed = deployedTogether(m.System.Deployed, s.Manifest.System.Deployed)
 		for _, note := range s.Manifest.Notes {
 			if !slices.Contains(m.Notes, note) {
 				m.Notes = append(m.Notes, note)
@@ -254,6 +256,15 @@ func mergedManifest(shards []*store.Run) *evidence.Manifest {
 		}
 	}
 	return &m
+}
+
+// deployedTogether is what the service said of its version over two shards: one of
+// several versions makes the whole so.
+func deployedTogether(a, b *evidence.Deployment) *evidence.Deployment {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return &evidence.Deployment{Of: a.Of, First: a.First, Last: b.Last, Changed: a.Changed || b.Changed || a.First != b.First}
 }
 
 // copyShard takes every case of a shard into the merged run, and says what a

@@ -129,6 +129,7 @@ type activeRun struct {
 	cases    caseList     // of the run: the data set, or a part of it
 	cache    *store.Cache // nil unless answers are reused
 	panel    *judge.Panel // nil before judges can be asked
+	deployed *deployed    // nil unless the service says its version
 	// transport makes the requests to the system, judgeTransport those to judges;
 	// nil is their own.
 	transport, judgeTransport http.RoundTripper
@@ -202,6 +203,9 @@ func (x *activeRun) perform(ctx context.Context) error {
 	case errors.As(err, &spent) && x.tally.counts.OK > 0:
 		return x.stopShort(spent)
 	case err != nil:
+		return x.abort(ctx, err)
+	}
+	if err := x.confirmDeployed(ctx); err != nil {
 		return x.abort(ctx, err)
 	}
 	m := x.manifest
@@ -347,6 +351,7 @@ func (x *activeRun) takeUp(writer *store.Writer) error {
 		return err
 	}
 	x.manifest.ID, x.manifest.StartedAt, x.manifest.Name = kept.ID, kept.StartedAt, kept.Name
+	x.resumeDeployed(kept)
 	err := writer.Replay(func(i int, o *evidence.Outcome, line *evidence.CaseLine) error {
 		if o.ID != x.cases.ID(i) || o.Digest != x.cases.CaseDigest(i) {
 			return problem.Errorf("case %s of %s is not case %d of the data set any more: start a new run", o.ID, kept.ID, i+1)
@@ -540,6 +545,7 @@ func (x *activeRun) abort(ctx context.Context, cause error) error {
 	} else if ctx.Err() != nil {
 		cause = context.Cause(ctx) // the service died
 	}
+	x.noteDeployed()
 	m.Counts, m.Cache, m.Stages = x.tally.counts, x.tally.cache, x.tally.stagesOf(m)
 	m.Counts.NotRun = m.Counts.Cases - m.Counts.OK - m.Counts.Error
 	m.Stopped = x.redact.String(firstLine(cause))
@@ -618,6 +624,9 @@ func (x *activeRun) notes() []string {
 	notes := slices.Concat(x.project.suite.Notes, x.project.data.Notes(), x.system.notes)
 	if !x.system.keepsAnswers() {
 		notes = append(notes, "code of the project was loaded while cases ran that no import statement names, so these answers are not reused later: import it at the start, or name its files in system.code_paths")
+	}
+	if note := x.deployedNote(); note != "" {
+		notes = append(notes, note)
 	}
 	if n := x.tally.contradictions; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d cases recorded a context that contradicts their retrieval: inspect RUN --case ID shows both", n))

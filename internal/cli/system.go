@@ -42,6 +42,9 @@ type replayer interface {
 // openSystem makes the system of the suite ready for calls, concurrency of them
 // at one time. Close it.
 func (x *activeRun) openSystem(ctx context.Context, concurrency int) (*system, error) {
+	if err := x.askDeployed(ctx); err != nil {
+		return nil, err
+	}
 	switch kind := x.project.suite.System.Kind(); kind {
 	case "http":
 		return x.openHTTP(concurrency)
@@ -81,7 +84,8 @@ func (x *activeRun) identify(s *system) error {
 		}
 		m.System.Digest = digest
 	}
-	return nil
+	x.noteDeployed()
+	return x.identifyDeployed()
 }
 
 // detail is a part of a system's identity that only a run knows.

@@ -11,18 +11,20 @@ import (
 
 func (x *activeRun) openHTTP(concurrency int) (*system, error) {
 	h := x.project.suite.System.HTTP
+	transport, closeTransport := x.watched(concurrency)
 	s, err := httpsystem.New(httpsystem.Config{
 		URL: x.resolved.URL, Method: h.Method, Headers: x.resolved.Headers, Timeout: h.Timeout,
 		OutputPath: h.OutputPath, Artifacts: h.Artifacts, MaxBody: h.MaxBody,
 		Mapping: h.Mapping, Calls: x.resolved.Calls, UUID: (&uuids{random: x.env.Rand}).next,
 		Concurrency: concurrency, UserAgent: "oloproof/" + Version(), Redact: x.redact,
 		Limits: h.Limits, Stream: streamOptions(h),
-		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: x.transport,
+		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: transport,
 	})
 	if err != nil {
+		closeTransport()
 		return nil, err
 	}
-	return &system{System: s, close: s.Close, called: report.Clean(x.publicURL())}, nil
+	return &system{System: s, close: func() { s.Close(); closeTransport() }, called: report.Clean(x.publicURL())}, nil
 }
 
 func streamOptions(h *suite.HTTP) *stream.Options {

@@ -51,6 +51,9 @@ func (x *activeRun) assemble(s *system, stages staged.Stages, declared suite.Dec
 	if s.staged, err = project.Staged(declared); err != nil {
 		return err
 	}
+	if version := x.indexVersion(); version != "" {
+		s.staged.IndexVersion = version
+	}
 	cfg := staged.Config{
 		Stages: stages, Depth: s.staged.Depth, TopK: s.staged.TopK, TokenBudget: s.staged.TokenBudget,
 		CitationsPath: s.staged.CitationsPath, Now: x.env.Now, Redact: x.redact,
@@ -63,7 +66,7 @@ func (x *activeRun) assemble(s *system, stages staged.Stages, declared suite.Dec
 	}
 	side := func(domain string, more ...string) (id evidence.Digest) {
 		if err == nil {
-			id, err = evidence.ContentID(domain, append([]string{string(project.StagesDigest()), identity}, more...))
+			id, err = evidence.ContentID(domain, append([]string{string(project.StagesDigest()), identity, x.deployedVersion()}, more...))
 		}
 		return id
 	}

@@ -27,6 +27,9 @@ func Compare(p *policy.Policy, c *compare.Comparison) Result {
 			d.Planning = planDifference(p.ConfidenceLevel, d)
 		}
 	}
+	if versionChanged(c) {
+		return VersionChanged(p, r, completenessOf(c))
+	}
 	r.Gate = gateOf(p, r.Decisions, completenessOf(c))
 	return r
 }

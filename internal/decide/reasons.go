@@ -20,6 +20,9 @@ const (
 	ReasonRecalibration = "evaluator_recalibration_required" // labels are there, but for another instrument
 	ReasonBelowBar      = "evaluator_below_policy_bar"       // its labels do not show the agreement or the bias that the policy asks for
 
+	// INSUFFICIENT_EVIDENCE in place of PASS, and beside its other reasons.
+	ReasonVersionChanged = "version_changed_during_run" // the version of the service changed between the first and the last case
+
 	// INSUFFICIENT_EVIDENCE, before any limit is compared.
 	ReasonNoObservations           = "no_observations"            // no case was judged
 	ReasonMissingnessExceedsPolicy = "missingness_exceeds_policy" // missing / eligible is above max_missing_fraction

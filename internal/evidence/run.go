@@ -173,6 +173,20 @@ type SystemID struct {
 	URL     string `json:"url,omitzero"` // without userinfo and query
 	// Staged is how a staged system was run; nil for another one.
 	Staged *StagedSettings `json:"staged,omitzero"`
+	// Deployed is what the service said of its version; nil when it was not asked.
+	Deployed *Deployment `json:"deployed,omitzero"`
+}
+
+// VersionChanged reports whether the service's version changed during the run.
+func (s *SystemID) VersionChanged() bool { return s.Deployed != nil && s.Deployed.Changed }
+
+// Deployment is what a service said of its version before the first case and
+// after the last one.
+type Deployment struct {
+	Of      string `json:"of" jsonschema:"enum=version,enum=index_version"` // what the version is of: version or index_version
+	First   string `json:"first"`
+	Last    string `json:"last,omitzero"` // "" when the run stopped before
+	Changed bool   `json:"changed"`       // it was not one version all the time
 }
 
 // StagedSettings says how a staged system is run. They are part of its identity.

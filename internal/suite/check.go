@@ -28,8 +28,8 @@ func (s *Suite) check(f *strictyaml.File, d *draft, readFile func(string) ([]byt
 		if s.System.Version == "" {
 			s.System.Version = d.httpVersion
 		}
-		if s.System.Version == "" && !d.versionKey() {
-			f.Problem(s.System.Pos, "an HTTP system needs a declared version: add system.version, such as the release or commit that is deployed")
+		if s.System.Version == "" && !d.versionKey() && s.System.VersionFrom == nil {
+			f.Problem(s.System.Pos, "an HTTP system needs a declared version: add system.version, such as the release or commit that is deployed, or system.version_from, where the service says it")
 		}
 		s.checkHeaders(f)
 		s.System.HTTP.completeMapping()
@@ -40,6 +40,7 @@ func (s *Suite) check(f *strictyaml.File, d *draft, readFile func(string) ([]byt
 		s.System.RAG.check(f, d)
 	}
 	s.checkSlices(f, d)
+	s.checkVersionFrom(f, d)
 	taken := map[string]string{}
 	claim := func(id, by string, at Position) {
 		if other, ok := taken[id]; ok && id != "" {

@@ -64,6 +64,9 @@ func (s *Suite) SystemDigest() evidence.Digest {
 	case s.System.RAG != nil:
 		maps.Copy(m, s.System.RAG.meaning())
 	}
+	if v := s.System.VersionFrom; v != nil {
+		m["version_from"] = v.meaning()
+	}
 	if t := s.System.Start; t != nil {
 		m["start"] = meaning{"command": t.Command, "ready": t.Ready, "env": headerMeaning(t.Env, strings.Clone)}
 	}

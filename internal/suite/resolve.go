@@ -36,11 +36,13 @@ type Resolved struct {
 	Headers [][2]string       // name and value
 	Calls   *mapping.Sequence // of an endpoint; nil is one request with the input as its body
 	Start   *ResolvedStart    // nil when no service is launched
-	Command *ResolvedCommand  // nil unless the system is a program
-	Auth    *Auth             // nil unless the endpoint has system.http.auth
-	TLS     *TLS              // nil unless it has system.http.tls
-	Judges  map[*Judge]Connection
-	Secrets []string // values from the environment and the URL's credentials, to be kept out of what is shown
+	// VersionFrom is where a version is read; nil when it is not.
+	VersionFrom *ResolvedVersionFrom
+	Command     *ResolvedCommand // nil unless the system is a program
+	Auth        *Auth            // nil unless the endpoint has system.http.auth
+	TLS         *TLS             // nil unless it has system.http.tls
+	Judges      map[*Judge]Connection
+	Secrets     []string // values from the environment and the URL's credentials, to be kept out of what is shown
 }
 
 // ResolvedStart is a service to launch.
@@ -89,6 +91,10 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 	for _, header := range h.Headers {
 		value := x.expand("system.http.headers."+header.Name, header.Value, header.Pos, valueFault(headerValue))
 		r.Headers = append(r.Headers, [2]string{header.Name, value})
+	}
+	if v := s.System.VersionFrom; v != nil {
+		r.VersionFrom = x.versionFrom(v, r.URL)
+		x.secrets = append(x.secrets, credentials(r.VersionFrom.URL)...)
 	}
 	if h.Auth != nil {
 		r.Auth = x.auth(h.Auth)

@@ -83,7 +83,7 @@ func (s *Suite) table(d *draft) y.Type {
 			Doc: "Accepted and ignored."},
 		{Key: "export_key", Type: ignored("export_key has no effect: this tool keys no digest"),
 			Doc: "Accepted and ignored."},
-		y.Refused("version_from", notYet),
+		y.Refused("version_from", "a key of system: write system.version_from"),
 		y.Refused("rules", "a key of policies: write it into release.yaml or compare.yaml"),
 		y.Refused("predictive", notByThisTool),
 		y.Refused("adversarial", notByThisTool),
@@ -101,7 +101,7 @@ func (c *Concurrency) table() y.Type {
 func (s *System) table(d *draft) y.Type {
 	http := &HTTP{}
 	command, callable, rag := &Command{}, &Callable{}, &RAG{}
-	start := &Start{}
+	start, from := &Start{}, &VersionFrom{}
 	return y.Mapping(y.Table{
 		{Key: "name", Type: y.Name(y.Into(&s.Name)), Required: true,
 			Doc: "Name of the system, shown in reports."},
@@ -125,8 +125,9 @@ func (s *System) table(d *draft) y.Type {
 			Doc: "Deadline of one answer of a Python system, in seconds."},
 		{Key: "code_paths", Type: y.List(y.Into(&s.CodePaths), codePathTable), Null: true,
 			Doc: "Files, directories and patterns that a program is made of, relative to the suite. Their bytes are its identity."},
+		{Key: "version_from", Type: from.table().At(func(at Position) { s.VersionFrom, from.Pos = from, at }), Null: true,
+			Doc: "Where the service says which version is deployed, in place of version. It is read before the first case and after the last: a run in which it changes cannot PASS."},
 		y.Refused("recorded", notYet),
-		y.Refused("version_from", notYet),
 		y.Refused("held", notByThisTool),
 		y.Refused("per_step", notByThisTool),
 		y.Refused("simulated_user", notByThisTool),

@@ -245,7 +245,7 @@ type JudgeUse struct {
 	Calls        int      `json:"calls"`
 	InputTokens  int64    `json:"input_tokens"`
 	OutputTokens int64    `json:"output_tokens"`
-	CostUSD      *float64 `json:"cost_usd"` // null when some model has no price
+	CostUSD      *float64 `json:"cost_usd" jsonschema:"nullable"` // null when some model has no price
 }
 
 // CacheCounts says what was reused.

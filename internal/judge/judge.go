@@ -316,7 +316,7 @@ func (p *Panel) call(ctx context.Context, s *stage, prompt string, o *opinion) (
 	if err == nil && fault == nil {
 		err = p.meter.count(s.evaluator.Judge.Model, &used, r.counted)
 	} else {
-		p.meter.release(err != nil)
+		p.meter.release(s.evaluator.Judge.Model, err != nil)
 	}
 	o.use.add(used)
 	o.latencyMS = r.latencyMS

@@ -80,12 +80,16 @@ func (m *meter) reserve() error {
 
 // release gives a call back that brought no reply. It counts unless it was
 // interrupted.
-func (m *meter) release(interrupted bool) {
+func (m *meter) release(model string, interrupted bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.underway--
-	if !interrupted {
-		m.total.calls++
+	if interrupted {
+		return
+	}
+	m.total.calls++
+	if _, priced := m.prices[model]; !priced {
+		m.unpriced = true
 	}
 }
 

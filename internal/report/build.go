@@ -69,6 +69,7 @@ func Build(in Input) *Document {
 		Relaxations: nonNil(slices.Clone(in.Relaxations)),
 		Cache:       m.Cache,
 		Stages:      m.Stages,
+		Judges:      called(m.Judges),
 		Problems:    nonNil(slices.Clone(in.Problems)),
 		Notes:       nonNil(slices.Clone(in.Notes)),
 	}

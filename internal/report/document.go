@@ -31,9 +31,11 @@ type Document struct {
 	Cache       evidence.CacheCounts `json:"cache"`
 	// Stages says which answers of a staged system's stages were reused; absent for
 	// another system.
-	Stages   *evidence.StageCounts `json:"stages,omitzero"`
-	Problems []CaseProblem         `json:"problems"` // errored and unfinished cases by kind
-	Notes    []string              `json:"notes"`
+	Stages *evidence.StageCounts `json:"stages,omitzero"`
+	// Judges says what the calls of judges came to; absent when none was called.
+	Judges   *evidence.JudgeUse `json:"judges,omitzero"`
+	Problems []CaseProblem      `json:"problems"` // errored and unfinished cases by kind
+	Notes    []string           `json:"notes"`
 }
 
 // Run identifies the run that the document is about.

@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +36,7 @@ func (d *Document) facts() []fact {
 	add("Cache", fmt.Sprintf("execution %d hit/%d miss; judgment %d hit/%d miss",
 		d.Cache.ExecutionHits, d.Cache.ExecutionMisses, d.Cache.JudgmentHits, d.Cache.JudgmentMisses))
 	add("Stages", stagesWords(d.Stages))
+	add("Judges", judgesWords(d.Judges))
 	for _, p := range d.Policies {
 		add("Policy", digested(p.Path+" ("+p.Role+")", p.Digest))
 	}
@@ -73,6 +76,45 @@ func refWords(r compare.RunRef) string {
 
 // stagesWords says which answers of stages were reused; "" when no stage was
 // needed, as for a run whose executions were all reused.
+// called is what the calls of judges came to; nil when none was made.
+func called(u *evidence.JudgeUse) *evidence.JudgeUse {
+	if u == nil || u.Calls == 0 {
+		return nil
+	}
+	return u
+}
+
+// judgesWords says what the calls of judges came to; "" when none was made.
+func judgesWords(u *evidence.JudgeUse) string {
+	if u == nil {
+		return ""
+	}
+	words := fmt.Sprintf("%s, %s tokens in, %s out", count(u.Calls, "call"), grouped(u.InputTokens), grouped(u.OutputTokens))
+	if u.CostUSD != nil {
+		words += ", " + dollars(*u.CostUSD)
+	}
+	return words
+}
+
+// grouped is a count with its digits in threes.
+func grouped(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// dollars is a sum to two significant digits at the least.
+func dollars(usd float64) string {
+	for decimals := 2; decimals < 8; decimals++ {
+		if math.Abs(usd)*math.Pow10(decimals) >= 10 || usd == 0 {
+			return strconv.FormatFloat(usd, 'f', decimals, 64) + " USD"
+		}
+	}
+	return strconv.FormatFloat(usd, 'g', 2, 64) + " USD"
+}
+
 func stagesWords(c *evidence.StageCounts) string {
 	if c.Empty() {
 		return ""

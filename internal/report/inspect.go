@@ -301,12 +301,40 @@ func indented(v evidence.Value) string {
 // judgment prints a criterion, what it says, and the detail below.
 func (p *printer) judgment(j evidence.NamedJudgment, m *evidence.Manifest) {
 	p.raw("  " + Clean(j.Criterion) + ": " + judgmentWord(j, m))
-	if j.Detail == "" {
-		return
+	if j.Detail != "" {
+		for line := range strings.SplitSeq(j.Detail, "\n") {
+			p.raw("    " + Clean(line))
+		}
 	}
-	for line := range strings.SplitSeq(j.Detail, "\n") {
-		p.raw("    " + Clean(line))
+	if a := j.Asked; a != nil {
+		p.raw("    asked: " + Clean(askedWords(a, j.Cached)))
+		if a.Reply != "" {
+			p.raw("    reply: " + Clean(a.Reply))
+		}
 	}
+}
+
+// askedWords says how a judge came to a judgment.
+func askedWords(a *evidence.Asked, cached bool) string {
+	words := []string{}
+	for _, w := range []string{a.Model, a.Prompt, a.Route} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	if a.Probability != nil {
+		words = append(words, "probability "+strconv.FormatFloat(*a.Probability, 'g', 4, 64))
+	}
+	switch {
+	case cached:
+		words = append(words, "in an earlier run")
+	case a.Calls > 0:
+		words = append(words, count(a.Calls, "call"), grouped(a.InputTokens)+" tokens in", grouped(a.OutputTokens)+" out")
+	}
+	if a.CostUSD != nil {
+		words = append(words, dollars(*a.CostUSD))
+	}
+	return strings.Join(words, ", ")
 }
 
 func judgmentWord(j evidence.NamedJudgment, m *evidence.Manifest) string {

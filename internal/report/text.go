@@ -463,6 +463,9 @@ func (t *text) cache() {
 	if words := stagesWords(t.doc.Stages); words != "" {
 		t.line(0, "Stages: "+words, plain)
 	}
+	if words := judgesWords(t.doc.Judges); words != "" {
+		t.line(0, "Judges: "+words, plain)
+	}
 }
 
 func (t *text) tail() {

@@ -70,6 +70,9 @@ func verdict(met bool) string {
 }
 
 func seconds(d time.Duration) string {
+	if d < 100*time.Microsecond {
+		return fmt.Sprintf("%.1f µs", float64(d)/float64(time.Microsecond))
+	}
 	if d < 100*time.Millisecond {
 		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
 	}
@@ -78,7 +81,7 @@ func seconds(d time.Duration) string {
 
 func memory(bytes int64) string {
 	if bytes == 0 {
-		return "not known"
+		return "–"
 	}
 	return fmt.Sprintf("%.1f MB", float64(bytes)/megabyte)
 }

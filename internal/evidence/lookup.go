@@ -166,6 +166,20 @@ func Members(v Value) iter.Seq2[string, Value] {
 	}
 }
 
+// RawMembers is [Members] with names that share v where they can, for those who
+// look at many.
+func RawMembers(v Value) iter.Seq2[[]byte, Value] {
+	return func(yield func([]byte, Value) bool) {
+		_, _ = eachMember(v, 0, func(name []byte, i int) (int, error) {
+			end := valueEnd(v, i)
+			if !yield(name, v[i:end]) {
+				return end, errStop
+			}
+			return end, nil
+		})
+	}
+}
+
 // Elements yields the elements of a list in their order, and nothing for
 // another value.
 func Elements(v Value) iter.Seq[Value] {

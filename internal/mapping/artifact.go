@@ -457,7 +457,7 @@ func (m *maker) text(a *answer, v *element) (*string, *misfit) {
 	if !ok || f != nil {
 		return nil, f
 	}
-	text, _ := evidence.Text(field)
+	text := v.said(field)
 	return &text, nil
 }
 

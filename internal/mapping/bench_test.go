@@ -1,55 +1,40 @@
 package mapping_test
 
 import (
-	"strings"
+	"os"
 	"testing"
 
+	"github.com/oloproof/oloproof-go/bench/workload"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/mapping"
+	"github.com/oloproof/oloproof-go/internal/suite"
 )
 
-// benchAnswer is the answer of a service with six passages, about 3.5 kB.
-var benchAnswer = evidence.Value(`{"id":"a1","created":1790000000,"output":{"answer":"Team plans include five seats [1][2].","context":[` +
-	strings.TrimSuffix(strings.Repeat(`{"id":null,"type":"Document","metadata":{"source":"kb/plans.md","doc_id":"kb-03","chunk":7,"score":0.7312,"lang":"en"},"page_content":"`+
-		strings.Repeat("Team plans include five seats. ", 10)+`"},`, 6), ",") +
-	`]},"usage":{"prompt_tokens":912,"completion_tokens":31}}`)
-
 func benchmark(b *testing.B, keys string) {
-	m := compile(b, keys).Mapping
+	s, err := suite.Parse("oloproof.yaml", workload.MappedSuite(keys), os.ReadFile)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, document := s.System.HTTP.Mapping, evidence.Value(workload.MappedAnswer())
 	c := &evidence.Case{ID: "one", Input: evidence.Value(`{"question":"How many seats?"}`)}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := m.Map(&mapping.Documents{Main: benchAnswer}, c); err != nil {
+		if _, err := m.Map(&mapping.Documents{Main: document}, c); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 // BenchmarkPath maps by one dotted path.
-func BenchmarkPath(b *testing.B) { benchmark(b, `output: output.answer`) }
+func BenchmarkPath(b *testing.B) {
+	benchmark(b, "\n      url: http://127.0.0.1/\n      output: output.answer\n")
+}
 
 // BenchmarkFields maps output, both lists, citations and usage by paths.
-func BenchmarkFields(b *testing.B) {
-	benchmark(b, `
-depth: 6
-ok: {path: error, absent: true}
-output: output.answer
-artifacts:
-  retrieval/v1: {items: output.context, fields: {doc_id: [metadata.doc_id, metadata.source, id], chunk_id: metadata.chunk, score: metadata.score, text: page_content}, source: context}
-  context/v1: {items: output.context, fields: {doc_id: [metadata.doc_id, metadata.source, id], chunk_id: metadata.chunk, text: page_content}}
-  citations/v1: {markers: "[1]"}
-usage: {input_tokens: usage.prompt_tokens, output_tokens: usage.completion_tokens}`)
-}
+func BenchmarkFields(b *testing.B) { benchmark(b, workload.MappedByFields) }
 
-// BenchmarkJQ maps the same lists by expressions.
-func BenchmarkJQ(b *testing.B) {
-	benchmark(b, `
-depth: 6
-output: {jq: .output.answer}
-artifacts:
-  retrieval/v1: {jq: '[.output.context[] | {doc_id: (.metadata.doc_id // .metadata.source // .id), chunk_id: .metadata.chunk, score: .metadata.score, text: .page_content}]', source: context}
-  citations/v1: {markers: "[1]"}`)
-}
+// BenchmarkJQ maps output and retrieval by expressions.
+func BenchmarkJQ(b *testing.B) { benchmark(b, workload.MappedByJQ) }
 
 // BenchmarkFill fills in a request.
 func BenchmarkFill(b *testing.B) {

@@ -110,7 +110,7 @@ type passage struct{ doc, chunk string }
 
 // list returns what numbers count.
 func (m *marks) list(a *evidence.Artifacts) []passage {
-	var all []passage
+	all := make([]passage, 0, 16)
 	add := func(doc, chunk string) {
 		if m.docs {
 			chunk = ""

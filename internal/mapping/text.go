@@ -76,7 +76,11 @@ func quote(s string) evidence.Value {
 
 // aNumber returns the number that a value is, or that its text spells.
 func aNumber(v evidence.Value) (float64, bool) {
-	text, ok := asText(v)
+	if v.Kind() == '0' {
+		n, err := strconv.ParseFloat(string(v), 64)
+		return n, err == nil
+	}
+	text, ok := evidence.Text(v)
 	if !ok {
 		return 0, false
 	}

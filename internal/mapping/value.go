@@ -55,10 +55,28 @@ type element struct {
 	found   bool // members holds what there is
 	decoded any
 	known   bool // decoded is raw in the types of jq
+	text    text // the last one that was decoded
+}
+
+// text is a JSON string and what it says.
+type text struct {
+	raw evidence.Value
+	s   string
+}
+
+// said returns the text of a JSON string in the element. Several artifacts ask
+// for the same one.
+func (e *element) said(v evidence.Value) string {
+	if len(v) == 0 || len(e.text.raw) == len(v) && &e.text.raw[0] == &v[0] {
+		return e.text.s
+	}
+	s, _ := evidence.Text(v)
+	e.text = text{v, s}
+	return s
 }
 
 type member struct {
-	name  string
+	name  []byte
 	value evidence.Value
 }
 
@@ -74,12 +92,12 @@ func elementsOf(list evidence.Value) []element {
 func (e *element) member(name string) (evidence.Value, bool) {
 	if !e.found {
 		e.found, e.members = true, make([]member, 0, 8)
-		for name, v := range evidence.Members(e.raw) {
+		for name, v := range evidence.RawMembers(e.raw) {
 			e.members = append(e.members, member{name, v})
 		}
 	}
 	for i := range e.members {
-		if e.members[i].name == name {
+		if string(e.members[i].name) == name {
 			return e.members[i].value, true
 		}
 	}

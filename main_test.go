@@ -51,7 +51,9 @@ func TestScripts(t *testing.T) {
 			"stops":     stops,
 			"unread":    unread,
 
-			"notes": notes, // diagnose_test.go
+			// diagnose_test.go
+			"changed": changed,
+			"notes":   notes,
 			// deployed_test.go
 			"deploys": deploys,
 			"posts":   posts,
@@ -78,16 +80,17 @@ func port(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
 }
 
-// capture NAME REGEXP: sets NAME to the first match in the last standard output.
+// capture NAME REGEXP: sets NAME to the first match in the last standard output,
+// or to what stands in parentheses there.
 func capture(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: capture NAME REGEXP")
 	}
-	found := regexp.MustCompile(args[1]).FindString(ts.ReadFile("stdout"))
-	if found == "" {
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if found == nil {
 		ts.Fatalf("nothing like %s in\n%s", args[1], ts.ReadFile("stdout"))
 	}
-	ts.Setenv(args[0], found)
+	ts.Setenv(args[0], found[len(found)-1])
 }
 
 // pack ZIP ENTRY...: makes a zip of files under their own names; SIZE:ENTRY is

@@ -217,12 +217,17 @@ func (x *diagnosis) show(doc *report.Diagnosis) error {
 	if x.flags.json {
 		return report.DiagnosisJSON(x.env.Stdout, doc)
 	}
-	return x.env.diagnosisText(doc, x.flags.config, false)
+	return x.env.diagnosisText(doc, x.given(), false)
 }
 
-func (e *Env) diagnosisText(doc *report.Diagnosis, config string, cases bool) error {
+// given is how the user named the run and its project.
+func (x *diagnosis) given() given {
+	return given{configFlags: configFlags{config: x.flags.config}}.of(x.parent, x.store)
+}
+
+func (e *Env) diagnosisText(doc *report.Diagnosis, g given, cases bool) error {
 	return report.DiagnosisText(e.Stdout, doc, report.DiagnosisOptions{
-		Width: e.width(), Color: e.color(), Cases: cases, Flags: given{configFlags: configFlags{config: config}}.flags(false, false),
+		Color: e.color(), Cases: cases, Flags: g.flags(false, false), Run: g.run(doc.Parent),
 	})
 }
 

@@ -39,7 +39,7 @@ func newInspect(env *Env) *cobra.Command {
 					if err != nil {
 						return err
 					}
-					return env.diagnosisText(doc, config, true)
+					return env.diagnosisText(doc, given{configFlags: configFlags{config: config}}, true)
 				}
 				return env.inspectComparison(st, args[0], compareFlags{configFlags: configFlags{config: config}, slices: slices})
 			}

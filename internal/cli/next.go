@@ -98,6 +98,14 @@ func (g given) showCase(doc *report.Document) func(string) string {
 	}
 }
 
+// run is how a command names the run of that id.
+func (g given) run(id string) string {
+	if g.bundle != "" {
+		return shellWord(filepath.ToSlash(g.bundle))
+	}
+	return id
+}
+
 // named puts the words of the user for a run and its project into a command.
 func (g given) named(command, run string) string {
 	if g.bundle != "" {

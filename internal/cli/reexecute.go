@@ -121,8 +121,7 @@ func (x *diagnosis) findGold(selection evidence.Digest) error {
 		with = "or without a control"
 	}
 	return problem.Errorf("a %s replay carries the labels of a gold-context diagnosis of the same cases, with %s, and there is none yet: first\n  %s%s",
-		x.intervention.Kind, with, report.GoldCommand(x.parent.Manifest.ID, x.flags.criterion, x.flags.noControl),
-		given{configFlags: configFlags{config: x.flags.config}}.flags(false, false))
+		x.intervention.Kind, with, report.GoldCommand(x.given().run(x.parent.Manifest.ID), x.flags.criterion, x.flags.noControl), x.given().flags(false, false))
 }
 
 // open makes the system of the suite ready, and asks that it is the one that the
@@ -235,7 +234,7 @@ func (x *diagnosis) sameEvaluator(s *suite.Suite) (int, error) {
 
 func (x *diagnosis) otherSystem(what string) error {
 	return problem.Errorf("an intervention must re-execute the same system: %s; make a new run with oloproof run%s and diagnose that, or bring the version of %s back",
-		what, given{configFlags: configFlags{config: x.flags.config}}.flags(false, false), x.parent.Manifest.ID)
+		what, x.given().flags(false, false), x.parent.Manifest.ID)
 }
 
 // whatChanged names the first difference that can be seen between the system of
@@ -410,12 +409,15 @@ func (r *reexecution) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, a := range r.arms {
-		if a.tally.counts.OK > 0 {
-			return nil
-		}
+	if !r.answered() {
+		return problem.Errorf("no case was answered when it was executed again, so nothing was learned: %s", firstCause(summary))
 	}
-	return problem.Errorf("no case was answered when it was executed again, so nothing was learned: %s", firstCause(summary))
+	return nil
+}
+
+// answered reports whether any execution has an answer.
+func (r *reexecution) answered() bool {
+	return slices.ContainsFunc(r.arms, func(a *arm) bool { return a.tally.counts.OK > 0 })
 }
 
 // Execute implements [runner.System]: it executes one case in one arm.
@@ -515,6 +517,14 @@ func (r *reexecution) abort(ctx context.Context, cause error) error {
 		status, cause = evidence.RunCanceled, interrupted
 	} else if ctx.Err() != nil {
 		cause = context.Cause(ctx)
+	}
+	if !r.answered() { // there is nothing to go on with
+		for _, a := range r.arms {
+			if err := a.writer.Restart(); err != nil {
+				return stoppedError{withTrouble(cause, err)}
+			}
+		}
+		return stoppedError{cause}
 	}
 	kept := 0
 	for _, a := range r.arms {

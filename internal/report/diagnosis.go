@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -98,16 +99,16 @@ func ReadDiagnosis(data []byte) (*Diagnosis, error) {
 
 // DiagnosisOptions say how a diagnosis is printed.
 type DiagnosisOptions struct {
-	Width int
 	Color bool
 	Cases bool   // with a line for each case
 	Flags string // added to every command, so that it finds the same project
+	Run   string // how commands name the run whose cases were selected; "" is by its id
 }
 
 // DiagnosisText prints a diagnosis for people.
 func DiagnosisText(w io.Writer, d *Diagnosis, opt DiagnosisOptions) error {
 	p := newPrinter(w, 0, opt.Color) // its lines are never cut
-	for _, l := range d.lines(opt.Flags) {
+	for _, l := range d.lines(cmp.Or(opt.Run, Clean(d.Parent)), opt.Flags) {
 		p.raw(p.paint(l.text, l.style))
 	}
 	if opt.Cases && len(d.Cases) > 0 {
@@ -125,7 +126,7 @@ type styledLine struct {
 }
 
 // lines are those of diagnose.
-func (d *Diagnosis) lines(flags string) []styledLine {
+func (d *Diagnosis) lines(run, flags string) []styledLine {
 	var all []styledLine
 	add := func(st style, format string, args ...any) {
 		all = append(all, styledLine{fmt.Sprintf(format, args...), st})
@@ -136,7 +137,7 @@ func (d *Diagnosis) lines(flags string) []styledLine {
 		add(yellow, "Excluded: %s, %s - %s", count(len(x.Cases), "failed case"), Clean(x.Reason), exclusionRemedy(x.Reason))
 	}
 	if u := d.Selection.Unjudged; u > 0 {
-		add(yellow, "Not judged: %s, neither selected nor excluded; oloproof inspect %s --failures%s shows why", count(u, "case"), Clean(d.Parent), flags)
+		add(yellow, "Not judged: %s, neither selected nor excluded; oloproof inspect %s --failures%s shows why", count(u, "case"), run, flags)
 	}
 	if d.Executed {
 		if d.Control == diagnose.NoControl {
@@ -160,7 +161,7 @@ func (d *Diagnosis) lines(flags string) []styledLine {
 	for _, i := range d.Implicated {
 		add(bold, "%s", implicatedLine(i))
 		for _, e := range i.Experiments {
-			add(plain, "%s", d.experimentLine(e, flags))
+			add(plain, "%s", d.experimentLine(e, run, flags))
 		}
 	}
 	add(dim, "Diagnosis %s", Clean(string(d.ID)))
@@ -230,15 +231,15 @@ func implicatedLine(i diagnose.Implication) string {
 
 // experimentLine names an experiment, with the command that tries it on the
 // recorded cases where there is one.
-func (d *Diagnosis) experimentLine(e diagnose.Experiment, flags string) string {
+func (d *Diagnosis) experimentLine(e diagnose.Experiment, run, flags string) string {
 	what := Clean(e.What)
 	if r := e.Replay; r != nil {
-		what += " (" + d.replayCommand(*r) + flags + ")"
+		what += " (" + d.replayCommand(*r, run) + flags + ")"
 	}
 	return "Candidate experiment: " + what + ". This is a hypothesis to test, not an established cause."
 }
 
-func (d *Diagnosis) replayCommand(i diagnose.Intervention) string {
+func (d *Diagnosis) replayCommand(i diagnose.Intervention, run string) string {
 	setting := ""
 	switch i.Kind {
 	case diagnose.TopK:
@@ -246,13 +247,13 @@ func (d *Diagnosis) replayCommand(i diagnose.Intervention) string {
 	case diagnose.Reranker:
 		setting = " --reranker MODULE:FUNCTION"
 	}
-	return fmt.Sprintf("oloproof diagnose %s --intervention %s%s --criterion %s", Clean(d.Parent), i.Kind, setting, shellWord(Clean(d.Criterion)))
+	return fmt.Sprintf("oloproof diagnose %s --intervention %s%s --criterion %s", run, i.Kind, setting, shellWord(Clean(d.Criterion)))
 }
 
 // GoldCommand is the command that makes the diagnosis whose labels a replay
 // carries.
 func GoldCommand(run, criterion string, noControl bool) string {
-	command := "oloproof diagnose " + Clean(run) + " --intervention gold-context --criterion " + shellWord(Clean(criterion))
+	command := "oloproof diagnose " + run + " --intervention gold-context --criterion " + shellWord(Clean(criterion))
 	if noControl {
 		command += " --no-control"
 	}

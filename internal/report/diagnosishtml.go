@@ -212,7 +212,7 @@ func (p *diagnosisPage) labels() {
 	for _, i := range d.Implicated {
 		s := diagnosisStage{Line: implicatedLine(i)}
 		for _, e := range i.Experiments {
-			s.Experiments = append(s.Experiments, d.experimentLine(e, ""))
+			s.Experiments = append(s.Experiments, d.experimentLine(e, Clean(d.Parent), ""))
 		}
 		p.Implicated = append(p.Implicated, s)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -16,31 +17,34 @@ import (
 
 func newCheck(env *Env) *cobra.Command {
 	var f runFlags
-	var noCall, full bool
+	var noCall, full, once bool
 	var caseID string
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "check every file, say what each rule can decide, call the endpoint once",
+		Short: "check every file, say what each rule can decide, try the endpoint with one case",
 		Long: `check reads suite, data set and policy, says what each rule can decide at the suite's
 size before anything is spent, calls the system for one case and shows what every
-evaluator made of the answer. Nothing is stored. It ends with 0 or 2.`,
+evaluator made of the answer. Then it asks the case once more and says what the two
+calls tell: address, certificate, credentials, latency, rate limits, whether cases see
+each other, and how long the whole suite takes. Nothing is stored. It ends with 0 or 2.`,
 		Example: `  oloproof check --config my-rag/oloproof.yaml
   oloproof check --no-call
   oloproof check --case seat_count --full`,
 		Args: args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return env.check(cmd.Context(), f, noCall, full, caseID)
+			return env.check(cmd.Context(), f, noCall, full, once, caseID)
 		},
 	}
 	f.configFlags.add(cmd)
 	cmd.Flags().StringVar(&f.url, "url", "", "call this `url` instead of system.http.url; system.start is not launched")
 	cmd.Flags().BoolVar(&noCall, "no-call", false, "do not call the system")
+	cmd.Flags().BoolVar(&once, "once", false, "do not ask the case a second time")
 	cmd.Flags().BoolVar(&full, "full", false, "show the whole output and every artifact of the call")
 	cmd.Flags().StringVar(&caseID, "case", "", "call the system for the case `ID` (default the first one)")
 	return cmd
 }
 
-func (e *Env) check(ctx context.Context, f runFlags, noCall, full bool, caseID string) error {
+func (e *Env) check(ctx context.Context, f runFlags, noCall, full, once bool, caseID string) error {
 	x := &activeRun{env: e, flags: f}
 	resolve := x.resolve
 	if noCall {
@@ -64,7 +68,7 @@ func (e *Env) check(ctx context.Context, f runFlags, noCall, full bool, caseID s
 		_, err := fmt.Fprintf(e.Stdout, "\nThe system was not called.\nNext: oloproof check%s\n", x.given().flags(true, true))
 		return err
 	}
-	return x.callOnce(ctx, index, full)
+	return x.callOnce(ctx, index, full, once)
 }
 
 // find returns the index of a case; "" is the first one.
@@ -106,12 +110,19 @@ func countCases(n int) string {
 }
 
 // callOnce calls the system for one case and shows what came of it.
-func (x *activeRun) callOnce(ctx context.Context, index int, full bool) error {
+func (x *activeRun) callOnce(ctx context.Context, index int, full, once bool) error {
 	ctx, stop, err := x.startService(ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
+	var seen *watch
+	if x.project.suite.System.HTTP != nil {
+		x.around = func(base http.RoundTripper) http.RoundTripper {
+			seen = &watch{base: base, now: x.env.Now}
+			return seen
+		}
+	}
 	system, err := x.openSystem(ctx, 1)
 	if err != nil {
 		return err
@@ -150,12 +161,18 @@ func (x *activeRun) callOnce(ctx context.Context, index int, full bool) error {
 	if err := report.Call(out, c, &execution, x.project.eval.Specs(), judgments, hint); err != nil {
 		return err
 	}
+	if seen != nil {
+		x.describeConnection(seen)
+	}
 	if e := execution.Error; e != nil {
 		message := fmt.Sprintf("the call for case %s failed: %s", c.ID, e.Message)
 		if fix := advice(e, x.project.suite.System.Kind()); fix != "" {
 			message += "\n  " + fix
 		}
 		return problem.Errorf("%s", message)
+	}
+	if err := x.describeCalls(ctx, system, seen, c, &execution, once); err != nil {
+		return err
 	}
 	if missing(judgments) {
 		_, err = fmt.Fprintf(out, "\nNext: mend what errored above, then %s\n", again)

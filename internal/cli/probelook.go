@@ -152,7 +152,9 @@ func (r *probing) try() {
 		return
 	}
 	x := &activeRun{env: r.env, project: &project{suite: s}, resolved: resolved, redact: redact.New(nil)}
-	x.transport = replay{r.body, r.Received["Content-Type"], r.stream != nil}
+	x.around = func(http.RoundTripper) http.RoundTripper {
+		return replay{r.body, r.Received["Content-Type"], r.stream != nil}
+	}
 	sys, err := x.openHTTP(1)
 	if err != nil {
 		r.untried = err.Error()

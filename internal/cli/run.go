@@ -130,6 +130,9 @@ type activeRun struct {
 	cache    *store.Cache // nil unless answers are reused
 	panel    *judge.Panel // nil before judges can be asked
 	deployed *deployed    // nil unless the service says its version
+	// around is laid around the transport of an endpoint, to look at what it does;
+	// nil is nothing.
+	around func(http.RoundTripper) http.RoundTripper
 	// transport makes the requests to the system, judgeTransport those to judges;
 	// nil is their own.
 	transport, judgeTransport http.RoundTripper

@@ -12,6 +12,13 @@ import (
 func (x *activeRun) openHTTP(concurrency int) (*system, error) {
 	h := x.project.suite.System.HTTP
 	transport, closeTransport := x.watched(concurrency)
+	if x.around != nil {
+		if transport == nil {
+			own := httpsystem.NewTransport(concurrency)
+			transport, closeTransport = own, own.CloseIdleConnections
+		}
+		transport = x.around(transport)
+	}
 	s, err := httpsystem.New(httpsystem.Config{
 		URL: x.resolved.URL, Method: h.Method, Headers: x.resolved.Headers, Timeout: h.Timeout,
 		OutputPath: h.OutputPath, Artifacts: h.Artifacts, MaxBody: h.MaxBody,

@@ -53,6 +53,17 @@ func TestDigestsDependOnMeaningOnly(t *testing.T) {
 		{"    url:", "    method: PUT\n    url:", true, true, false},
 		{"    url:", "    output_path: o\n    url:", true, true, false},
 		{"  http:", "  start: {command: [a], ready: \"b:1\"}\n  http:", true, true, false},
+		{"    url:", "    output: o\n    url:", true, true, false},
+		{"    url:", "    request: {body: {a: 1}}\n    url:", true, true, false},
+		{"    url:", "    depth: 3\n    url:", true, true, false},
+		{"    url:", "    setup: {path: /s}\n    url:", true, true, false},
+		{"    url:", "    requests: {x: {path: /s}}\n    url:", true, true, false},
+		{"    url:", "    poll: {path: /s, until: done}\n    url:", true, true, false},
+		{"    url:", "    ok: fine\n    url:", true, true, false},
+		{"    url:", "    error_message: m\n    url:", true, true, false},
+		{"    url:", "    strip: [think]\n    url:", true, true, false},
+		{"    url:", "    usage: {input_tokens: n}\n    url:", true, true, false},
+		{"retrieval/v1: r,", "retrieval/v1: {jq: .r},", true, true, false},
 		{"field: answer", "field: other", true, false, true},
 		{"field: answer", "expected_field: answer", true, false, true},
 		{"field: answer", "field: answer, on_execution_error: fail", true, false, true},
@@ -112,5 +123,57 @@ func TestSchemaDigestIsOfTheContent(t *testing.T) {
 	}
 	if inline.EvaluatorDigest(0) != file.EvaluatorDigest(0) {
 		t.Error("they differ")
+	}
+}
+
+// TestDigestOfAMapping replaces a part of a mapping and asks whether the
+// system's content id changes.
+func TestDigestOfAMapping(t *testing.T) {
+	const mapped = `project: p
+dataset: d.jsonl
+evaluators: [{type: contains, criterion: c}]
+system:
+  name: s
+  version: v
+  http:
+    url: http://x/
+    depth: 3
+    request: {path: /a, body: {q: "{{case.input}}"}}
+    poll: {path: /b, until: {path: state, equals: done}, interval_s: 1}
+    output: a.b
+    artifacts:
+      retrieval/v1: {items: docs, fields: {doc_id: id, text: content}}
+      citations/v1: {markers: "[1]"}
+`
+	before := parse(t, mapped)
+	for _, test := range []struct {
+		from, to string
+		changed  bool
+	}{
+		{"output: a.b", "output: [a.b]", false},
+		{"output: a.b", "output: {path: a.b}", false},
+		{"{doc_id: id, text: content}", "{doc_id: {path: [id]}, text: content}", false},
+		{"interval_s: 1", "interval_s: 7, deadline_s: 9", false},
+		{"output: a.b", "output: a.c", true},
+		{"output: a.b", "output: [a.b, a.c]", true},
+		{"output: a.b", "output: {path: a.b, type: any}", true},
+		{"output: a.b", "output: {path: a.b, cut: last_segment}", true},
+		{"doc_id: id", "doc_id: key", true},
+		{"items: docs,", "items: docs, source: context,", true},
+		{"items: docs,", "items: docs, optional: true,", true},
+		{"markers: \"[1]\"", "markers: \"[doc1]\"", true},
+		{"markers: \"[1]\"", "markers: \"[1]\", base: 0", true},
+		{"equals: done", "equals: [done]", true},
+		{"depth: 3", "depth: 4", true},
+		{"path: /a", "path: /c", true},
+		{"{{case.input}}", "{{case.id}}", true},
+	} {
+		if !strings.Contains(mapped, test.from) {
+			t.Fatalf("%q does not stand in the suite", test.from)
+		}
+		after := parse(t, strings.Replace(mapped, test.from, test.to, 1))
+		if changed := before.SystemDigest() != after.SystemDigest(); changed != test.changed {
+			t.Errorf("%q to %q: changed: %v, want %v", test.from, test.to, changed, test.changed)
+		}
 	}
 }

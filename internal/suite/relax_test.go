@@ -180,3 +180,27 @@ func TestRelaxationsKnowEveryOption(t *testing.T) {
 		}
 	}
 }
+
+// TestRelaxationsOfAMapping: whatever of an answer is judged in another way is
+// told, and what is sent.
+func TestRelaxationsOfAMapping(t *testing.T) {
+	const head = "project: p\ndataset: d.jsonl\nevaluators: [{type: contains, criterion: c}]\nsystem:\n  name: s\n  version: v\n  http:\n    url: http://x/\n"
+	for _, test := range []struct{ old, new, want string }{
+		{"output: a", "output: b", "system.http.output: another part of the response is judged"},
+		{"output: a", "output: {path: [a]}", ""},
+		{"strip: [think]", "strip: [think, {regex: x}]", "system.http.strip: another part of the response is judged"},
+		{"ok: good", "", "system.http.ok: other answers count as errors"},
+		{"request: {path: /a}", "request: {path: /b}", "system.http.request: the system is asked something else"},
+		{"artifacts: {retrieval/v1: {jq: .a}}", "artifacts: {retrieval/v1: {jq: .b}}", "system.http.artifacts: another part of the response is judged"},
+		{"error_message: a", "error_message: b", ""},
+		{"usage: {cost_usd: a}", "usage: {cost_usd: b}", ""},
+	} {
+		got := ""
+		for _, r := range Relaxations(parse(t, head+"    "+test.old+"\n"), parse(t, head+"    "+test.new+"\n")) {
+			got += strings.TrimSuffix(r.Text, " (line of the old file)")
+		}
+		if got != test.want {
+			t.Errorf("%s to %s: %q, want %q", test.old, test.new, got, test.want)
+		}
+	}
+}

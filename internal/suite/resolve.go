@@ -104,7 +104,14 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 	}
 	if h.Templates() {
 		r.Calls, _ = mapping.CompileCalls(&h.Calls, func(key, text string) string { // its problems are told when the suite is read
-			return x.expand(key, text, h.Place(key), func(string) string { return "" })
+			check := func(string) string { return "" }
+			switch {
+			case strings.HasSuffix(key, ".url"):
+				check = checkURL
+			case strings.Contains(key, ".headers."):
+				check = valueFault(headerValue)
+			}
+			return x.expand(key, text, h.Place(key), check)
 		})
 	}
 	if start != nil {

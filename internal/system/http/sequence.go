@@ -246,8 +246,8 @@ func (s *System) mapped(e *evidence.Execution, c *evidence.Case, call *call, doc
 	var broken *evidence.ContractError
 	switch {
 	case errors.As(err, &broken):
-		broken.Problem, broken.Found = s.safe(broken.Problem, maxReason), s.safe(broken.Found, maxSnippet)
-		broken.Around, broken.Path = s.safe(broken.Around, maxAround), s.safe(broken.Path, maxReason)
+		broken.Problem, broken.Found = s.safe(broken.Problem, maxReason), s.quoted(broken.Found, maxSnippet)
+		broken.Around, broken.Path = s.quoted(broken.Around, maxAround), s.safe(broken.Path, maxReason)
 		return broken
 	case err != nil:
 		s.fail(e, &call.last, faultOf(err))

@@ -204,6 +204,8 @@ func TestFaultsOfAnAttempt(t *testing.T) {
 			evidence.ErrMissingOutput, evidence.StatusError, []string{`an answer without output, system.http.output at "choices.0.message.content": nothing at "choices.0.message.content": "choices.0" has no "message" (keys: "text"), from URL, around it: {"text": "x"}`}, 1},
 		{"an output of another type", "output: a.b", map[string][]string{"POST /": {`{"a": {"b": [{"type": "text"}]}, "c": 1}`}},
 			evidence.ErrMapping, evidence.StatusError, []string{`an answer that cannot be mapped, system.http.output at "a.b": want text, found a list of 1 (where that is meant, add type: any), from URL, around it: {"b": [{"type": "text"}]}`}, 1},
+		{"a signed URL in the answer", "output: a", map[string][]string{"POST /": {`{"file": {"signed_url": "https://storage.test/x?sig=abc&exp=1"}}`}},
+			evidence.ErrMissingOutput, evidence.StatusError, []string{`around it: {"file": {"signed_url": "https://storage.test/x?…"}}`}, 1},
 		{"a null output", "output: a", map[string][]string{"POST /": {`{"a": null}`}},
 			evidence.ErrMissingOutput, evidence.StatusError, []string{`want text, found null`}, 1},
 		{"jq fails", "output: {jq: '.a | fromjson'}", map[string][]string{"POST /": {`{"a": "{"}`}},

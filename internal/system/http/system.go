@@ -274,7 +274,7 @@ func (s *System) fail(e *evidence.Execution, a *answer, f *fault) {
 		e.Status = evidence.StatusTimeout
 	}
 	e.Attempts[len(e.Attempts)-1].Error = f.kind
-	snippet := s.safe(start(trim(a.body)), maxSnippet)
+	snippet := s.quoted(start(trim(a.body)), maxSnippet)
 	url := s.shownURL
 	if a.url != "" {
 		url = a.url
@@ -300,7 +300,7 @@ func (s *System) fail(e *evidence.Execution, a *answer, f *fault) {
 	}
 	switch {
 	case f.around != "":
-		message.WriteString(", around it: " + s.safe(f.around, maxAround))
+		message.WriteString(", around it: " + s.quoted(f.around, maxAround))
 	case snippet != "":
 		message.WriteString(", the body starts: " + snippet)
 	}

@@ -3,7 +3,9 @@ package httpsystem
 import (
 	"errors"
 	"net/url"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -16,6 +18,18 @@ const (
 // safe returns the first n characters of s as an error may show them. Secrets
 // go first, so that the cut leaves no half of one.
 func (s *System) safe(text string, n int) string { return clean(s.cfg.Redact.String(text), n) }
+
+// quoted returns the first n characters of a piece of an answer as an error may
+// show them: as safe does, and without the queries of URLs, in which services
+// put signatures that open what they point to.
+func (s *System) quoted(text string, n int) string {
+	return clean(query().ReplaceAllString(s.cfg.Redact.String(text), "$1?…"), n)
+}
+
+// query matches a URL with a query.
+var query = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(https?://[^\s"'<>?\\]+)\?[^\s"'<>\\]+`)
+})
 
 // clean returns the first n characters of s as one line: what is not printed
 // becomes a space, what is not UTF-8 the replacement character, and runs of

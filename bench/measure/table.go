@@ -46,6 +46,11 @@ func atMostRatio(u, floor usage, limit float64) target {
 	return target{fmt.Sprintf("%.2f × the floor, at most %.1f ×", ratio, limit), ratio <= limit}
 }
 
+func atLeastFaster(u, other usage, times float64) target {
+	ratio := float64(other.wall) / float64(u.wall)
+	return target{fmt.Sprintf("%.1f × as fast as the Python tool, at least %.1f ×", ratio, times), ratio >= times}
+}
+
 // markdown draws the table.
 func (t table) markdown() string {
 	var b strings.Builder
@@ -70,7 +75,7 @@ func verdict(met bool) string {
 }
 
 func seconds(d time.Duration) string {
-	if d < 100*time.Microsecond {
+	if d < time.Millisecond {
 		return fmt.Sprintf("%.1f µs", float64(d)/float64(time.Microsecond))
 	}
 	if d < 100*time.Millisecond {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	read "github.com/oloproof/oloproof-go/internal/suite"
 )
 
 // The benchmark believes a run only when it counts as many right answers as
@@ -117,6 +119,22 @@ func TestFlipped(t *testing.T) {
 		}
 		if b, w := Flipped(n); b != better || w != worse {
 			t.Errorf("Flipped(%d) = %d, %d, want %d, %d", n, b, w, better, worse)
+		}
+	}
+}
+
+func TestProgramSuitesLoad(t *testing.T) {
+	dir := t.TempDir()
+	for kind, write := range map[string]func() error{
+		"command":  func() error { return WriteProgram(dir, 3, "/bin/program", 4) },
+		"callable": func() error { return WriteCallable(dir, 3, 4) },
+	} {
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := read.Load(filepath.Join(dir, "oloproof.yaml"))
+		if err != nil || s.System.Kind() != kind || s.Concurrency.System != 4 {
+			t.Errorf("%s: %+v, %v", kind, s, err)
 		}
 	}
 }

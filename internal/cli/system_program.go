@@ -118,7 +118,7 @@ func (x *activeRun) startPython(ctx context.Context, kind, target string, at sui
 	p := &program{called: fmt.Sprintf("%s with %s", report.Clean(target), report.Clean(python.Interpreter))}
 	p.Client, err = process.Start(ctx, process.Config{
 		Command: python.Command(kind, target, dir, concurrency, s.System.Version != ""), Dir: dir, Env: x.env.Environ,
-		Processes: 1, Timeout: s.System.Timeout, Needs: needs, Redact: x.redact, Now: x.env.Now,
+		Processes: 1, Timeout: s.System.Timeout, OwnTimeout: s.System.DefaultTimeout, Needs: needs, Redact: x.redact, Now: x.env.Now,
 	})
 	if err != nil {
 		python.Close()

@@ -92,6 +92,8 @@ func recordTable(into *string) y.Type {
 
 // checkSystem asks that the keys of the system go with its kind.
 func (s *Suite) checkSystem(f *strictyaml.File, d *draft) {
+	_, written := d.systemKeys["timeout_s"]
+	s.System.DefaultTimeout = !written
 	kind := s.System.Kind()
 	if kind == "" {
 		return

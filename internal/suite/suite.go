@@ -50,19 +50,20 @@ type Concurrency struct {
 
 // System is what is under test. One of HTTP, Command, Callable and RAG is set.
 type System struct {
-	Name        string
-	Version     string         // of system, or else of system.http
-	Config      evidence.Value // free mapping as JSON, part of the identity; nil when absent
-	Pos         Position
-	HTTP        *HTTP
-	Command     *Command
-	Callable    *Callable
-	RAG         *RAG
-	Start       *Start        // nil unless system.start is given
-	VersionFrom *VersionFrom  // nil unless system.version_from is given
-	Records     []string      // kinds that a program says it records; nil when it does not say
-	Timeout     time.Duration // of a Python system, for one answer; 120 s by default
-	CodePaths   []CodePath    // what a program is made of
+	Name           string
+	Version        string         // of system, or else of system.http
+	Config         evidence.Value // free mapping as JSON, part of the identity; nil when absent
+	Pos            Position
+	HTTP           *HTTP
+	Command        *Command
+	Callable       *Callable
+	RAG            *RAG
+	Start          *Start        // nil unless system.start is given
+	VersionFrom    *VersionFrom  // nil unless system.version_from is given
+	Records        []string      // kinds that a program says it records; nil when it does not say
+	Timeout        time.Duration // of a Python system, for one answer; 120 s by default
+	DefaultTimeout bool          // Timeout is not written, so that the code itself may say one
+	CodePaths      []CodePath    // what a program is made of
 }
 
 // Kind is the kind of the system: http, command, callable or rag; "" when the

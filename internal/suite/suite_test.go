@@ -69,7 +69,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 		System: System{Name: "s", Version: "v", HTTP: &HTTP{
 			Limits: Limits{Burst: 1, Retries: 3},
 			URL:    "http://x/", Method: "POST", Timeout: 30 * time.Second, MaxBody: 32 << 20,
-		}, Timeout: ProgramTimeout},
+		}, Timeout: ProgramTimeout, DefaultTimeout: true},
 		Concurrency:     Concurrency{System: 8, Judge: 4},
 		Evaluators:      []Evaluator{{Type: "contains", Criterion: "ok"}},
 		MinSliceSupport: 30,

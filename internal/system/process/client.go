@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,15 +42,16 @@ const (
 
 // Config says what to run.
 type Config struct {
-	Command   []string      // program and arguments
-	Dir       string        // where it runs; "" is the current directory
-	Env       []string      // its whole environment, NAME=VALUE; the last one of a name counts
-	Processes int           // how many of it run, at least 1
-	Timeout   time.Duration // for the hello, and for each answer
-	Grace     time.Duration // between the end of its input and its end by force; 0 is 2 s
-	Needs     []string      // methods that it has to offer
-	Redact    *redact.Redactor
-	Now       func() time.Time
+	Command    []string      // program and arguments
+	Dir        string        // where it runs; "" is the current directory
+	Env        []string      // its whole environment, NAME=VALUE; the last one of a name counts
+	Processes  int           // how many of it run, at least 1
+	Timeout    time.Duration // for the hello, and for each answer
+	OwnTimeout bool          // timeout_s of the program's settings, if there is one, takes the place of Timeout for its answers
+	Grace      time.Duration // between the end of its input and its end by force; 0 is 2 s
+	Needs      []string      // methods that it has to offer
+	Redact     *redact.Redactor
+	Now        func() time.Time
 }
 
 // Client speaks with a program. It is safe for concurrent use.
@@ -86,6 +88,14 @@ func Start(ctx context.Context, cfg Config) (*Client, error) {
 		return nil, err
 	}
 	c.hello = p.said
+	if own, ok := evidence.Member(c.hello.Settings, "timeout_s"); ok && cfg.OwnTimeout && !evidence.IsNull(own) {
+		seconds, err := strconv.ParseFloat(string(own), 64)
+		if err != nil || !(seconds > 0) || seconds > 24*60*60 {
+			c.Close()
+			return nil, fmt.Errorf("the program declares timeout_s wrongly: want seconds above 0, found %s", evidence.Shorten(own, 60))
+		}
+		c.cfg.Timeout = time.Duration(seconds * float64(time.Second))
+	}
 	return c, nil
 }
 

@@ -173,3 +173,17 @@ func TestPythonCode(t *testing.T) {
 		t.Errorf("%s, %v, late %v", reply.Result, err, c.Late())
 	}
 }
+
+// timeout_s of the decorator holds where the suite says none.
+func TestPythonDeclaresItsTimeout(t *testing.T) {
+	dir := t.TempDir()
+	text := "import time\nfrom oloproof import system\n\n@system(timeout_s=0.2)\ndef run(case):\n    time.sleep(60)\n"
+	if err := os.WriteFile(filepath.Join(dir, "app.py"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config("")
+	cfg.Command, cfg.Env, cfg.OwnTimeout = python(t).Command(process.PythonCallable, "app:run", dir, 1, false), os.Environ(), true
+	c := start(t, cfg)
+	_, err := ask(c, "x", "echo")
+	wantFault(t, err, evidence.ErrTimeout, "no answer within 200ms", "")
+}

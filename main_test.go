@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 			"serve":     serve,
 			"stops":     stops,
 			"unread":    unread,
+			"secure":    secure, // secure_test.go
 
 			// diagnose_test.go
 			"changed": changed,

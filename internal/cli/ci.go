@@ -479,11 +479,12 @@ func (j *ciJob) perform(ctx context.Context, p *project, flags configFlags) (*ac
 		return nil, err
 	}
 	var err error
-	if x.transport, err = j.guard(p, x.flags); err != nil {
+	x.inside = j.inside
+	if x.rules, err = j.guard(p); err != nil {
 		return nil, err
 	}
 	if p.suite.Judged() {
-		if x.judgeTransport, err = j.guardJudges(p); err != nil {
+		if x.judgeRules, err = j.guardJudges(p); err != nil {
 			return nil, err
 		}
 	}

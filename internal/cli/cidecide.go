@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
@@ -18,14 +17,12 @@ import (
 	"github.com/oloproof/oloproof-go/internal/decide"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/github"
-	"github.com/oloproof/oloproof-go/internal/judge"
 	"github.com/oloproof/oloproof-go/internal/netguard"
 	"github.com/oloproof/oloproof-go/internal/policy"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/relax"
 	"github.com/oloproof/oloproof-go/internal/report"
 	"github.com/oloproof/oloproof-go/internal/suite"
-	httpsystem "github.com/oloproof/oloproof-go/internal/system/http"
 )
 
 // maxPolicy is the most bytes of a policy or lock at the base commit.
@@ -122,22 +119,18 @@ func (j *ciJob) trustedSuite(p *project) *suite.Suite {
 	return nil
 }
 
-// guard is the transport of the system, which calls only hosts that may be called.
-func (j *ciJob) guard(p *project, f runFlags) (http.RoundTripper, error) {
+// guard are the rules of calls to the system: only hosts that may be called.
+func (j *ciJob) guard(p *project) (*netguard.Rules, error) {
 	implied := hosts(j.in.URL)
 	if s := j.trustedSuite(p); s != nil {
 		implied = append(implied, hosts(s.System.URLs()...)...)
 	}
-	concurrency := p.suite.Concurrency.System
-	if f.concurrency > 0 {
-		concurrency = f.concurrency
-	}
-	return j.guarded(p, implied, httpsystem.NewTransport(concurrency))
+	return j.ruled(p, implied)
 }
 
-// guardJudges is the transport of judges. The deployment under test is no host of
-// theirs: whoever proposes a change may have written it, and judges bring keys.
-func (j *ciJob) guardJudges(p *project) (http.RoundTripper, error) {
+// guardJudges are those of calls to judges. The deployment under test is no host
+// of theirs: whoever proposes a change may have written it, and judges bring keys.
+func (j *ciJob) guardJudges(p *project) (*netguard.Rules, error) {
 	var implied []string
 	if s := j.trustedSuite(p); s != nil {
 		for i := range s.Evaluators {
@@ -146,7 +139,7 @@ func (j *ciJob) guardJudges(p *project) (http.RoundTripper, error) {
 			}
 		}
 	}
-	return j.guarded(p, implied, judge.NewTransport(2*p.suite.Concurrency.Judge))
+	return j.ruled(p, implied)
 }
 
 // hosts are the hosts of the URLs that are written out.
@@ -160,21 +153,17 @@ func hosts(urls ...string) []string {
 	return all
 }
 
-// guarded is a transport that calls the implied hosts and those that are listed.
-func (j *ciJob) guarded(p *project, implied []string, base *http.Transport) (http.RoundTripper, error) {
+// ruled are rules that allow the implied hosts and those that are listed.
+func (j *ciJob) ruled(p *project, implied []string) (*netguard.Rules, error) {
 	listed := j.in.AllowedHosts
 	if p.suite.System.Start != nil && j.in.AllowExec && j.in.URL == "" {
 		listed = append(listed[:len(listed):len(listed)], "127.0.0.1", "localhost")
 	}
-	rules, err := netguard.New(netguard.Options{
+	return netguard.New(netguard.Options{
 		Listed: listed, Implied: implied,
-		Container: netguard.InContainer(j.getenv, func(path string) bool { _, err := os.Stat(path); return err == nil }),
+		Container: netguard.InContainer(j.getenv, os.ReadFile),
 		Gateway:   gateway,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return rules.Transport(base), nil
 }
 
 func gateway() (netip.Addr, error) {

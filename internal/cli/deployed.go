@@ -45,12 +45,11 @@ func (x *activeRun) askDeployed(ctx context.Context) error {
 // ask asks the service for its version.
 func (x *activeRun) ask(ctx context.Context) (string, error) {
 	from, to := x.project.suite.System.VersionFrom, x.resolved.VersionFrom
-	transport := x.transport
-	if transport == nil {
-		own := httpsystem.NewTransport(1)
-		defer own.CloseIdleConnections()
-		transport = own
+	transport, closeTransport, err := x.connect(1)
+	if err != nil {
+		return "", err
 	}
+	defer closeTransport()
 	version, err := httpsystem.Deployed{
 		URL: to.URL, Headers: to.Headers, Timeout: from.Timeout,
 		UserAgent: "oloproof/" + Version(), Read: from.Read, Redact: x.redact, Transport: transport,
@@ -72,18 +71,14 @@ func (x *activeRun) versionProblem(ctx context.Context, err error) error {
 }
 
 // watched returns the transport of the system, with an eye on the version when
-// the answers say it, and what closes it; nil is the system's own.
-func (x *activeRun) watched(concurrency int) (http.RoundTripper, func()) {
-	if x.deployed == nil || x.deployed.watch == nil {
-		return x.transport, func() {}
-	}
-	base, closeBase := x.transport, func() {}
-	if base == nil {
-		own := httpsystem.NewTransport(concurrency)
-		base, closeBase = own, own.CloseIdleConnections
+// the answers say it, and what closes it.
+func (x *activeRun) watched(concurrency int) (http.RoundTripper, func(), error) {
+	base, closeBase, err := x.connect(concurrency)
+	if err != nil || x.deployed == nil || x.deployed.watch == nil {
+		return base, closeBase, err
 	}
 	x.deployed.watch.Base = base
-	return x.deployed.watch, closeBase
+	return x.deployed.watch, closeBase, nil
 }
 
 // indexVersion is the version of the index that the service says; "" when it does not.

@@ -17,10 +17,14 @@ import (
 // openPanel makes the judges of the suite ready to be asked; verdicts is where
 // they are kept, nil for nowhere. Close the panel.
 func (x *activeRun) openPanel(verdicts *store.Cache) error {
+	transport, err := x.guarded(&x.judgeRules, judge.NewTransport(2*x.project.suite.Concurrency.Judge))
+	if err != nil {
+		return err
+	}
 	cfg := judge.Config{
 		Suite: x.project.suite, Connections: x.resolved.Judges, Fresh: x.flags.freshJudgments,
 		Redact: x.redact, UserAgent: "oloproof/" + Version(),
-		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: x.judgeTransport,
+		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: transport,
 	}
 	if verdicts != nil {
 		cfg.Cache = verdicts
@@ -28,7 +32,6 @@ func (x *activeRun) openPanel(verdicts *store.Cache) error {
 	if x.tally != nil {
 		cfg.Spent = x.tally.judges()
 	}
-	var err error
 	x.panel, err = judge.New(cfg)
 	return err
 }

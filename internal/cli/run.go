@@ -17,6 +17,7 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/judge"
+	"github.com/oloproof/oloproof-go/internal/netguard"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/redact"
 	"github.com/oloproof/oloproof-go/internal/report"
@@ -133,9 +134,13 @@ type activeRun struct {
 	// around is laid around the transport of an endpoint, to look at what it does;
 	// nil is nothing.
 	around func(http.RoundTripper) http.RoundTripper
-	// transport makes the requests to the system, judgeTransport those to judges;
-	// nil is their own.
-	transport, judgeTransport http.RoundTripper
+	// rules say what may be called as the system and as judges; nil: all that is
+	// not forbidden to everybody.
+	rules, judgeRules *netguard.Rules
+	// transport takes the place of a transport by the rules; nil does not.
+	transport http.RoundTripper
+	// inside refuses files that a proposal may not have read; nil refuses none.
+	inside func(name string) error
 }
 
 func (e *Env) run(ctx context.Context, f runFlags) error {

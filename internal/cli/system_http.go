@@ -1,22 +1,32 @@
 package cli
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io/fs"
 	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 
+	"github.com/oloproof/oloproof-go/internal/netguard"
 	"github.com/oloproof/oloproof-go/internal/report"
 	"github.com/oloproof/oloproof-go/internal/stream"
 	"github.com/oloproof/oloproof-go/internal/suite"
 	httpsystem "github.com/oloproof/oloproof-go/internal/system/http"
+	"github.com/oloproof/oloproof-go/internal/system/process"
 )
 
 func (x *activeRun) openHTTP(concurrency int) (*system, error) {
 	h := x.project.suite.System.HTTP
-	transport, closeTransport := x.watched(concurrency)
+	transport, closeTransport, err := x.watched(concurrency)
+	if err != nil {
+		return nil, err
+	}
 	if x.around != nil {
-		if transport == nil {
-			own := httpsystem.NewTransport(concurrency)
-			transport, closeTransport = own, own.CloseIdleConnections
-		}
 		transport = x.around(transport)
 	}
 	s, err := httpsystem.New(httpsystem.Config{
@@ -24,7 +34,7 @@ func (x *activeRun) openHTTP(concurrency int) (*system, error) {
 		OutputPath: h.OutputPath, Artifacts: h.Artifacts, MaxBody: h.MaxBody,
 		Mapping: h.Mapping, Calls: x.resolved.Calls, UUID: (&uuids{random: x.env.Rand}).next,
 		Concurrency: concurrency, UserAgent: "oloproof/" + Version(), Redact: x.redact,
-		Limits: h.Limits, Stream: streamOptions(h),
+		Limits: h.Limits, Stream: streamOptions(h), Auth: x.resolved.Auth, Command: x.tokenCommand(),
 		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: transport,
 	})
 	if err != nil {
@@ -39,4 +49,113 @@ func streamOptions(h *suite.HTTP) *stream.Options {
 		return nil
 	}
 	return &h.Stream.Options
+}
+
+// connect returns the transport to the endpoint: by the rules, with the
+// certificates of the suite. The function closes it.
+func (x *activeRun) connect(concurrency int) (http.RoundTripper, func(), error) {
+	if x.transport != nil {
+		return x.transport, func() {}, nil
+	}
+	base := httpsystem.NewTransport(concurrency)
+	if t := x.resolved.TLS; t != nil {
+		var err error
+		if base.TLSClientConfig, err = x.certificates(t); err != nil {
+			return nil, nil, err
+		}
+	}
+	transport, err := x.guarded(&x.rules, base)
+	if err != nil {
+		return nil, nil, err
+	}
+	return transport, transport.CloseIdleConnections, nil
+}
+
+// guarded returns a transport that calls by the rules. Where nobody else proposes
+// what to call, they only forbid what is forbidden to everybody.
+func (x *activeRun) guarded(rules **netguard.Rules, base *http.Transport) (*http.Transport, error) {
+	if *rules == nil {
+		getenv := func(name string) string { value, _ := x.env.Lookup(name); return value }
+		var err error
+		if *rules, err = netguard.New(netguard.Options{Open: true, Container: netguard.InContainer(getenv, os.ReadFile)}); err != nil {
+			return nil, err
+		}
+	}
+	return (*rules).Transport(base), nil
+}
+
+// certificates reads the files of system.http.tls.
+func (x *activeRun) certificates(t *suite.TLS) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if t.CA != "" {
+		data, err := x.pem("ca", t.CA)
+		if err != nil {
+			return nil, err
+		}
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			pool = x509.NewCertPool()
+		}
+		if !pool.AppendCertsFromPEM(data) {
+			return nil, x.tlsProblem("ca", "holds no certificate in PEM form, which begins with -----BEGIN CERTIFICATE-----")
+		}
+		config.RootCAs = pool
+	}
+	if t.Cert != "" {
+		cert, err := x.pem("cert", t.Cert)
+		if err != nil {
+			return nil, err
+		}
+		key, err := x.pem("key", t.Key)
+		if err != nil {
+			return nil, err
+		}
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			return nil, x.tlsProblem("cert", "and key are no pair that can be used: "+strings.TrimPrefix(err.Error(), "tls: "))
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
+
+func (x *activeRun) tlsProblem(key, text string) error {
+	s := x.project.suite
+	return s.Problem(s.System.HTTP.KeyPos["tls"], "system.http.tls.%s %s", key, x.redact.String(text))
+}
+
+// pem returns PEM text, or the content of the file that is named instead.
+func (x *activeRun) pem(key, value string) ([]byte, error) {
+	if strings.Contains(value, "-----BEGIN") {
+		return []byte(value), nil
+	}
+	name := value
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(x.project.suite.Dir, name)
+	}
+	if x.inside != nil {
+		if err := x.inside(name); err != nil {
+			return nil, err
+		}
+	}
+	data, err := os.ReadFile(name)
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	if err != nil {
+		return nil, x.tlsProblem(key, "cannot be read: "+name+": "+err.Error())
+	}
+	return data, nil
+}
+
+// tokenCommand runs the program of system.http.auth.command; nil without one.
+func (x *activeRun) tokenCommand() func(context.Context) ([]byte, error) {
+	a := x.resolved.Auth
+	if a == nil || a.Kind != "command" {
+		return nil
+	}
+	return func(ctx context.Context) ([]byte, error) {
+		return process.Output(ctx, a.Command, x.project.suite.Dir, x.env.Environ, x.redact)
+	}
 }

@@ -105,17 +105,28 @@ func kernel(text string) string {
 
 func TestInContainer(t *testing.T) {
 	for _, test := range []struct {
-		workspace, file string
-		want            bool
+		variable, value, file, content string
+		want                           bool
 	}{
-		{"", "", false},
-		{"/home/runner/work/a/a", "", false},
-		{"/github/workspace", "", true},
-		{"", "/.dockerenv", true},
+		{"", "", "", "", false},
+		{"GITHUB_WORKSPACE", "/home/runner/work/a/a", "", "", false},
+		{"GITHUB_WORKSPACE", "/github/workspace", "", "", true},
+		{"KUBERNETES_SERVICE_HOST", "10.0.0.1", "", "", true},
+		{"", "", "/.dockerenv", "", true},
+		{"", "", "/run/.containerenv", "", true},
+		{"", "", "/proc/1/cgroup", "12:memory:/docker/4d5b\n", true},
+		{"", "", "/proc/1/cgroup", "1:name=systemd:/kubepods.slice/pod1\n", true},
+		{"", "", "/proc/1/cgroup", "0::/init.scope\n", false},
 	} {
-		getenv := func(key string) string { return map[string]string{"GITHUB_WORKSPACE": test.workspace}[key] }
-		if got := InContainer(getenv, func(path string) bool { return path == test.file }); got != test.want {
-			t.Errorf("InContainer(%q, %q) = %t", test.workspace, test.file, got)
+		getenv := func(key string) string { return map[string]string{test.variable: test.value}[key] }
+		read := func(path string) ([]byte, error) {
+			if path != test.file {
+				return nil, errors.New("not there")
+			}
+			return []byte(test.content), nil
+		}
+		if got := InContainer(getenv, read); got != test.want {
+			t.Errorf("InContainer with %+v = %t", test, got)
 		}
 	}
 }

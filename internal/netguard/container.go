@@ -2,6 +2,7 @@ package netguard
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,10 +12,23 @@ import (
 	"strings"
 )
 
-// InContainer reports whether the program runs in a container: one of Docker's,
-// or a container action of GitHub, which has its workspace at a fixed place.
-func InContainer(getenv func(string) string, exists func(path string) bool) bool {
-	return exists("/.dockerenv") || getenv("GITHUB_WORKSPACE") == "/github/workspace"
+// InContainer reports whether the program runs in a container: one of Docker's or
+// Podman's, a pod of Kubernetes, what the control groups of Linux call one, or a
+// container action of GitHub, which has its workspace at a fixed place. read
+// returns the content of a file.
+func InContainer(getenv func(string) string, read func(path string) ([]byte, error)) bool {
+	for _, path := range []string{"/.dockerenv", "/run/.containerenv"} {
+		if _, err := read(path); err == nil {
+			return true
+		}
+	}
+	groups, _ := read("/proc/1/cgroup")
+	for _, mark := range []string{"/docker", "/kubepods", "/containerd", "/libpod", "/lxc"} {
+		if bytes.Contains(groups, []byte(mark)) {
+			return true
+		}
+	}
+	return getenv("GITHUB_WORKSPACE") == "/github/workspace" || getenv("KUBERNETES_SERVICE_HOST") != ""
 }
 
 // RoutesFile is where Linux shows its IPv4 routes, see [Gateway].

@@ -12,6 +12,9 @@ import (
 // Options are what rules are made of. Items of lists are HOST, for every port,
 // or HOST:PORT.
 type Options struct {
+	// Open lets every host be called whose address is not forbidden: what holds at
+	// a terminal, where nobody proposes where to call. Lists then have no effect.
+	Open bool
 	// Listed are the hosts that the user named in allowed-hosts. They may be
 	// private or loopback addresses, or names of such.
 	Listed []string
@@ -31,6 +34,7 @@ type Options struct {
 // Rules say which hosts may be called and which addresses dialled. They are
 // safe for concurrent use. The zero value allows nothing.
 type Rules struct {
+	open            bool
 	listed, implied []entry
 	container       bool
 	gateway         func() (netip.Addr, error)
@@ -39,7 +43,7 @@ type Rules struct {
 
 // New returns the rules. The error names the item that is none.
 func New(o Options) (*Rules, error) {
-	r := &Rules{container: o.Container, gateway: o.Gateway, resolver: o.Resolver}
+	r := &Rules{open: o.Open, container: o.Container, gateway: o.Gateway, resolver: o.Resolver}
 	var err error
 	if r.listed, err = parseEntries(o.Listed); err != nil {
 		return nil, fmt.Errorf("allowed-hosts: %w", err)
@@ -105,7 +109,7 @@ func (r *Rules) checkHost(h Host, port int) error {
 		return forbiddenAddress(h, h.Addr)
 	case h.Name == RunnerHost && r.gateway == nil:
 		return &Refusal{h.Name, RunnerHost + " is the machine that a container runs on, and this is no container: write localhost"}
-	case has(r.listed, h, port):
+	case r.open, has(r.listed, h, port):
 		return nil
 	case class == Private || class == Loopback:
 		return r.inside(h, port, h.Addr)
@@ -124,7 +128,7 @@ func (r *Rules) checkAddress(h Host, port int, ip netip.Addr) error {
 	case Forbidden:
 		return forbiddenAddress(h, ip)
 	}
-	if has(r.listed, h, port) || has(r.listed, Host{ip.String(), ip}, port) {
+	if r.open || has(r.listed, h, port) || has(r.listed, Host{ip.String(), ip}, port) {
 		return nil
 	}
 	return r.inside(h, port, ip)
@@ -140,6 +144,9 @@ func has(list []entry, h Host, port int) bool {
 }
 
 func forbiddenAddress(h Host, ip netip.Addr) *Refusal {
+	if ip = ip.Unmap(); ip.IsUnspecified() {
+		return &Refusal{h.Name, fmt.Sprintf("%s is never called: it is where a program listens, not where it is called: write 127.0.0.1 or localhost for this machine", leads(h, ip))}
+	}
 	return &Refusal{h.Name, fmt.Sprintf("%s is never called: addresses that are link-local, of cloud metadata, multicast, unspecified or reserved cannot be allowed", leads(h, ip))}
 }
 
@@ -179,8 +186,16 @@ func (r *Rules) remedy(h Host, port int) string {
 var errLocalhost = errors.New("in a container localhost is the container itself: call a service container by its label and its own port (http://LABEL:PORT), " +
 	"a program on the runner by http://" + RunnerHost + ":PORT if it listens on 0.0.0.0, and list that host in allowed-hosts")
 
+// errContainer tells the same where no network is given.
+var errContainer = errors.New("in a container localhost is the container itself: call a service in another container by its name on a network that both are in, " +
+	"a program on the machine by host.docker.internal (on Linux with --add-host=host.docker.internal:host-gateway), or run this container with --network=host")
+
 func (r *Rules) hint(h Host) error {
-	if r.container && h.Class() == Loopback {
+	switch {
+	case !r.container || h.Class() != Loopback:
+	case r.open:
+		return errContainer
+	default:
 		return errLocalhost
 	}
 	return nil

@@ -271,3 +271,39 @@ func FuzzParseHost(f *testing.F) {
 		}
 	})
 }
+
+// TestOpen: at a terminal everything may be called but what nobody means well with.
+func TestOpen(t *testing.T) {
+	r := rules(t, Options{Open: true})
+	for address, want := range map[string]string{
+		"http://localhost:8000/":           "",
+		"http://127.0.0.1:8000/":           "",
+		"https://10.0.0.6/":                "",
+		"https://api.example.com/":         "",
+		"http://[::1]:9000/":               "",
+		"http://169.254.169.254/latest/":   "169.254.169.254 is never called: addresses that are link-local",
+		"http://[::ffff:169.254.169.254]/": "is never called",
+		"http://[::ffff:a9fe:a9fe]/":       "is never called",
+		"http://[fd00:ec2::254]/":          "fd00:ec2::254 is never called",
+		"http://[fe80::1%25eth0]/":         "is never called",
+		"http://100.100.100.200/":          "is never called",
+		"http://0.0.0.0:8000/":             "0.0.0.0 is never called: it is where a program listens, not where it is called: write 127.0.0.1 or localhost",
+		"http://[::]:8000/":                ":: is never called: it is where a program listens",
+		"http://[::ffff:0.0.0.0]:8000/":    "0.0.0.0 is never called: it is where a program listens",
+		"http://2852039166/":               "is a number",
+		"http://0xa9.0xfe.0xa9.0xfe/":      "is a number",
+		"ftp://api.example.com/":           `scheme "ftp"`,
+		"http://oloproof.host/":            "this is no container",
+	} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch err := r.CheckURL(u); {
+		case want == "" && err != nil:
+			t.Errorf("%s: %v", address, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %q", address, err, want)
+		}
+	}
+}

@@ -22,9 +22,10 @@ const (
 // request's URL is checked, and every address when it is connected to. It
 // dials by itself, within 10 s.
 //
-// A request that goes through a proxy of base.Proxy is dialled there: its URL
-// is checked, and what its name leads to is the proxy's affair. The proxy's own
-// address may be private.
+// A request that goes through a proxy of base.Proxy is dialled there: its URL is
+// checked, and it is refused when its name leads to a forbidden address as seen
+// from here. What the proxy makes of a name that is not known here is the proxy's
+// affair. The proxy's own address may be private.
 func (r *Rules) Transport(base *http.Transport) *http.Transport {
 	t := base.Clone()
 	g := &guard{rules: r, proxy: base.Proxy}
@@ -39,6 +40,7 @@ type guard struct {
 	rules   *Rules
 	proxy   func(*http.Request) (*url.URL, error)
 	proxies sync.Map // host:port that is dialled for a proxy -> nothing
+	names   sync.Map // name that is called through a proxy -> its refusal, or nil
 }
 
 // route is the transport's Proxy: what it asks before it looks for a connection.
@@ -50,10 +52,49 @@ func (g *guard) route(req *http.Request) (*url.URL, error) {
 		return nil, nil // no proxy knows that name
 	}
 	proxy, err := g.proxy(req)
-	if proxy != nil {
-		g.proxies.Store(dialled(proxy), nil)
+	if proxy == nil || err != nil {
+		return nil, err
 	}
-	return proxy, err
+	if err := g.behind(req); err != nil {
+		return nil, err
+	}
+	g.proxies.Store(dialled(proxy), nil)
+	return proxy, nil
+}
+
+// lookupTime bounds the look at a name that a proxy will look up itself.
+const lookupTime = 3 * time.Second
+
+// behind refuses a name that leads to a forbidden address, once for each name. A
+// name that is not known here may well be known to the proxy.
+func (g *guard) behind(req *http.Request) error {
+	h, err := ParseHost(req.URL.Hostname())
+	if err != nil || h.Addr.IsValid() {
+		return err // of an address, its text has been checked
+	}
+	if known, ok := g.names.Load(h.Name); ok {
+		err, _ := known.(error)
+		return err
+	}
+	resolver := g.rules.resolver
+	if resolver == nil {
+		resolver = net.DefaultResolver
+	}
+	ctx, cancel := context.WithTimeout(req.Context(), lookupTime)
+	defer cancel()
+	found, err := resolver.LookupNetIP(ctx, "ip", h.Name)
+	if err != nil && req.Context().Err() != nil {
+		return nil // the request ends anyway; nothing is known of the name
+	}
+	var refused error
+	for _, ip := range found {
+		if ip = ip.Unmap(); ClassOf(ip) == Forbidden {
+			refused = forbiddenAddress(h, ip)
+			break
+		}
+	}
+	g.names.Store(h.Name, refused)
+	return refused
 }
 
 // dialled is what a transport dials for a proxy.
@@ -63,6 +104,24 @@ func dialled(proxy *url.URL) string {
 		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[proxy.Scheme]
 	}
 	return net.JoinHostPort(proxy.Hostname(), port)
+}
+
+// hinted is an error about which there is more to be said than it says.
+type hinted struct {
+	error
+	hint string
+}
+
+// Unwrap returns the error.
+func (e *hinted) Unwrap() error { return e.error }
+
+// Hint returns what may be the reason for an error of a transport, or "".
+func Hint(err error) string {
+	var h *hinted
+	if errors.As(err, &h) {
+		return h.hint
+	}
+	return ""
 }
 
 // dial connects to the addresses of a host that may be dialled.
@@ -100,10 +159,14 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	conn, err := g.rules.connect(ctx, network, address, func(ip netip.Addr) error {
 		return g.rules.checkAddress(h, port, ip)
 	})
-	if hint := g.rules.hint(h); err != nil && hint != nil {
-		return nil, fmt.Errorf("%w; %w", err, hint)
+	hint := g.rules.hint(h)
+	switch {
+	case err == nil || hint == nil:
+		return conn, err
+	case g.rules.open:
+		return nil, &hinted{err, hint.Error()}
 	}
-	return conn, err
+	return nil, fmt.Errorf("%w; %w", err, hint)
 }
 
 func (r *Rules) connect(ctx context.Context, network, address string, check func(netip.Addr) error) (net.Conn, error) {

@@ -328,3 +328,71 @@ func TestContainer(t *testing.T) {
 		}
 	})
 }
+
+// TestOpenDials: the address counts that a name leads to, also when it changes.
+func TestOpenDials(t *testing.T) {
+	x := serve(t)
+	domain := &names{lists: map[string][][]string{
+		"metadata.example": {{"169.254.169.254"}}, "six.example": {{"::ffff:169.254.169.254", "fd00:ec2::254"}}, "zero.example": {{"0.0.0.0"}},
+		"here.example": {{"127.0.0.1"}}, "both.example": {{"169.254.169.254", "127.0.0.1"}}, "turns.example": {{"127.0.0.1"}, {"169.254.169.254"}},
+	}}
+	transport := rules(t, Options{Open: true, Resolver: domain.resolver()}).Transport(&http.Transport{DisableKeepAlives: true})
+	for host, want := range map[string]string{
+		"metadata.example": "169.254.169.254, the address of metadata.example, is never called", "six.example": "is never called", "zero.example": "it is where a program listens",
+		"here.example": "",
+	} {
+		_, err := get(t, transport, "http://"+host+":"+x.port+"/")
+		checkRefusal(t, err, want)
+	}
+	before := x.calls.Load()
+	if _, err := get(t, transport, "http://turns.example:"+x.port+"/"); err == nil && x.calls.Load() == before {
+		t.Error("an answer from nowhere")
+	}
+	for range 3 { // A and AAAA are asked for apart
+		if _, err := get(t, transport, "http://turns.example:"+x.port+"/"); err == nil {
+			continue
+		}
+	}
+	_, err := get(t, transport, "http://turns.example:"+x.port+"/")
+	checkRefusal(t, err, "is never called")
+}
+
+// TestProxyIsNoWayAround: a name that leads to a forbidden address is not handed to
+// a proxy either; one that is not known here is.
+func TestProxyIsNoWayAround(t *testing.T) {
+	proxy := serve(t)
+	via := func(*http.Request) (*url.URL, error) { return url.Parse("http://127.0.0.1:" + proxy.port) }
+	domain := &names{lists: map[string][][]string{"metadata.example": {{"169.254.169.254"}}, "api.example": {{"10.0.0.9"}}}}
+	for _, o := range []Options{
+		{Open: true, Resolver: domain.resolver()},
+		{Implied: []string{"metadata.example", "api.example", "unknown.example"}, Resolver: domain.resolver()},
+	} {
+		transport := rules(t, o).Transport(&http.Transport{Proxy: via})
+		for host, want := range map[string]string{"metadata.example": "is never called", "api.example": "", "unknown.example": ""} {
+			for range 2 {
+				before := proxy.calls.Load()
+				_, err := get(t, transport, "http://"+host+"/latest")
+				checkRefusal(t, err, want)
+				if called := proxy.calls.Load() > before; called != (want == "") {
+					t.Errorf("%s: called %t", host, called)
+				}
+			}
+		}
+	}
+}
+
+// TestLocalhostInAContainer is explained where nothing answers.
+func TestLocalhostInAContainer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "http://" + l.Addr().String()
+	l.Close()
+	for container, want := range map[bool]string{true: "in a container localhost is the container itself: call a service in another container by its name", false: "refused"} {
+		_, err := get(t, rules(t, Options{Open: true, Container: container}).Transport(&http.Transport{}), address)
+		if err == nil || !strings.Contains(err.Error()+Hint(err), want) || !container && Hint(err) != "" {
+			t.Errorf("container %t: %v (%s), want %q", container, err, Hint(err), want)
+		}
+	}
+}

@@ -9,9 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unicode/utf16"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -34,6 +37,12 @@ const (
 // authentication) and JSON-escaped. The nil Redactor knows no secret. It is
 // safe for concurrent use.
 type Redactor struct {
+	adding sync.Mutex
+	known  atomic.Pointer[table]
+}
+
+// table is what a Redactor looks for. It does not change.
+type table struct {
 	forms  map[[2]byte][]string // by their first two bytes
 	starts [1 << 10]uint64      // bit set over the keys of forms
 	whole  map[string]bool      // the secrets themselves
@@ -42,23 +51,53 @@ type Redactor struct {
 // New returns a Redactor of the secrets. Secrets of fewer than 4 bytes, outer
 // white space not counted, are left alone.
 func New(secrets []string) *Redactor {
-	r := &Redactor{forms: map[[2]byte][]string{}, whole: map[string]bool{}}
-	for _, secret := range secrets {
-		if secret = strings.TrimSpace(secret); len(secret) < minSecret {
-			continue
-		}
-		r.whole[secret] = true
-		for _, form := range formsOf(secret) {
-			r.add(form)
-		}
-	}
+	r := &Redactor{}
+	r.Add(secrets...)
 	return r
 }
 
-// Empty reports whether there is nothing to redact.
-func (r *Redactor) Empty() bool { return r == nil || len(r.forms) == 0 }
+// Add makes more secrets known, such as a token that was asked for with another
+// one. What was redacted before is not looked at again. The nil Redactor takes
+// none.
+func (r *Redactor) Add(secrets ...string) {
+	if r == nil {
+		return
+	}
+	r.adding.Lock()
+	defer r.adding.Unlock()
+	t := &table{forms: map[[2]byte][]string{}, whole: map[string]bool{}}
+	if old := r.known.Load(); old != nil {
+		t.starts = old.starts
+		t.whole = maps.Clone(old.whole)
+		for key, forms := range old.forms {
+			t.forms[key] = slices.Clone(forms)
+		}
+	}
+	for _, secret := range secrets {
+		if secret = strings.TrimSpace(secret); len(secret) < minSecret || t.whole[secret] {
+			continue
+		}
+		t.whole[secret] = true
+		for _, form := range formsOf(secret) {
+			t.add(form)
+		}
+	}
+	r.known.Store(t)
+}
 
-func (r *Redactor) add(form string) {
+func (r *Redactor) table() *table {
+	if r == nil {
+		return nil
+	}
+	return r.known.Load()
+}
+
+// Empty reports whether there is nothing to redact.
+func (r *Redactor) Empty() bool { return r.table().empty() }
+
+func (r *table) empty() bool { return r == nil || len(r.forms) == 0 }
+
+func (r *table) add(form string) {
 	key := [2]byte{form[0], form[1]}
 	if slices.Contains(r.forms[key], form) {
 		return
@@ -153,7 +192,9 @@ func asciiJSON(s, digits string) string {
 }
 
 // Bytes returns b without its secrets: b itself when it holds none.
-func (r *Redactor) Bytes(b []byte) []byte {
+func (r *Redactor) Bytes(b []byte) []byte { return r.table().bytes(b) }
+
+func (r *table) bytes(b []byte) []byte {
 	if next(r, b, 0) == len(b) {
 		return b
 	}
@@ -162,17 +203,18 @@ func (r *Redactor) Bytes(b []byte) []byte {
 
 // String returns s without its secrets.
 func (r *Redactor) String(s string) string {
-	if next(r, s, 0) == len(s) {
+	t := r.table()
+	if next(t, s, 0) == len(s) {
 		return s
 	}
-	return replaced(r, s)
+	return replaced(t, s)
 }
 
 // next returns the first offset from i on where a form may start, or the
 // length of text. Every answer of a system goes through it, so it looks at two
 // bytes at a time and allocates nothing.
-func next[T string | []byte](r *Redactor, text T, i int) int {
-	if r.Empty() {
+func next[T string | []byte](r *table, text T, i int) int {
+	if r.empty() {
 		return len(text)
 	}
 	for ; i+1 < len(text); i++ {
@@ -185,7 +227,7 @@ func next[T string | []byte](r *Redactor, text T, i int) int {
 }
 
 // longest returns the length of the longest form that starts at i, or 0.
-func longest[T string | []byte](r *Redactor, text T, i int) int {
+func longest[T string | []byte](r *table, text T, i int) int {
 	n := 0
 	for _, form := range r.forms[[2]byte{text[i], text[i+1]}] {
 		if len(form) > n && len(text)-i >= len(form) && string(text[i:i+len(form)]) == form {
@@ -198,7 +240,7 @@ func longest[T string | []byte](r *Redactor, text T, i int) int {
 // replaced puts one marker in place of every stretch that forms cover, those
 // that overlap together: a longer secret wins over a shorter one inside it,
 // and of two that overlap no end stays behind.
-func replaced[T string | []byte](r *Redactor, text T) string {
+func replaced[T string | []byte](r *table, text T) string {
 	var b strings.Builder
 	for at := 0; at < len(text); {
 		start := next(r, text, at)
@@ -220,7 +262,9 @@ func replaced[T string | []byte](r *Redactor, text T) string {
 // holds none. Strings and names are redacted; a number is only when it is a
 // secret as a whole, and becomes a string. The result is valid JSON; names
 // that would become equal are numbered.
-func (r *Redactor) JSON(v jsontext.Value) jsontext.Value {
+func (r *Redactor) JSON(v jsontext.Value) jsontext.Value { return r.table().json(v) }
+
+func (r *table) json(v jsontext.Value) jsontext.Value {
 	if next(r, []byte(v), 0) == len(v) {
 		return v
 	}
@@ -236,7 +280,7 @@ func (r *Redactor) JSON(v jsontext.Value) jsontext.Value {
 	}
 }
 
-func (r *Redactor) copyToken(enc *jsontext.Encoder, in *jsontext.Decoder) error {
+func (r *table) copyToken(enc *jsontext.Encoder, in *jsontext.Decoder) error {
 	switch in.PeekKind() {
 	case '{', '}', '[', ']', 0: // 0 is the end, or no JSON
 		token, err := in.ReadToken()
@@ -257,7 +301,7 @@ func (r *Redactor) copyToken(enc *jsontext.Encoder, in *jsontext.Decoder) error 
 	return enc.WriteValue(scalar)
 }
 
-func (r *Redactor) copyString(enc *jsontext.Encoder, in *jsontext.Decoder) error {
+func (r *table) copyString(enc *jsontext.Encoder, in *jsontext.Decoder) error {
 	raw, err := in.ReadValue()
 	if err != nil {
 		return err
@@ -266,7 +310,7 @@ func (r *Redactor) copyString(enc *jsontext.Encoder, in *jsontext.Decoder) error
 	if err != nil {
 		return err
 	}
-	clean := r.Bytes(text)
+	clean := r.bytes(text)
 	if bytes.Equal(clean, text) {
 		if err := enc.WriteValue(raw); !errors.Is(err, jsontext.ErrDuplicateName) {
 			return err

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -164,5 +166,28 @@ func BenchmarkBytes(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
 		r.Bytes(body)
+	}
+}
+
+// TestAdd: a secret that becomes known later, while others read.
+func TestAdd(t *testing.T) {
+	r := redact.New([]string{"first-secret"})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			r.Add(fmt.Sprintf("token-number-%d", i))
+			_ = r.String("first-secret and token-number-3")
+		})
+	}
+	wg.Wait()
+	for i := range 8 {
+		if got, want := r.String(fmt.Sprintf("first-secret, token-number-%d", i)), redact.Marker+", "+redact.Marker; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	var none *redact.Redactor
+	none.Add("a-secret")
+	if got := none.String("a-secret"); got != "a-secret" || !none.Empty() || r.Empty() {
+		t.Errorf("the nil Redactor made %q", got)
 	}
 }

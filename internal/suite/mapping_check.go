@@ -148,6 +148,9 @@ func (h *HTTP) URLs() []string {
 	if h.Calls.Poll != nil {
 		add(&h.Calls.Poll.Request)
 	}
+	if h.Auth != nil && h.Auth.OAuth2.TokenURL != "" {
+		all = append(all, h.Auth.OAuth2.TokenURL)
+	}
 	return all
 }
 

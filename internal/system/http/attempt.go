@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/mapping"
+	"github.com/oloproof/oloproof-go/internal/netguard"
 	"github.com/oloproof/oloproof-go/internal/stream"
 )
 
@@ -73,6 +75,7 @@ type fault struct {
 	kind   evidence.ErrorKind
 	text   string // start of a sentence, which goes on with "from URL"
 	retry  bool   // another attempt may help
+	hint   string // what may be the reason; the end of the message
 	around string // the object around a value that could not be mapped
 }
 
@@ -88,10 +91,12 @@ type attempts struct {
 	pause   *pause
 	// several makes the requests of an attempt; nil is the one that is given. It
 	// takes at most longer than the timeout.
-	several func(*http.Request, *call) (*http.Response, answer)
-	longer  time.Duration
-	limit   *bucket
-	stream  *stream.Options // of the answer of a case; nil: it comes in one piece
+	several     func(*http.Request, *call) (*http.Response, answer)
+	longer      time.Duration
+	limit       *bucket
+	home        *url.URL        // of the system
+	credentials credentials     // nil is none
+	stream      *stream.Options // of the answer of a case; nil: it comes in one piece
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -139,9 +144,16 @@ func (t *attempts) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// try sends a request and reads its answer. The response stands in for a real
-// one: the client must neither read a body nor follow a redirect.
+// try sends a request, with the credentials on it, and reads its answer. The
+// response stands in for a real one: the client must neither read a body nor
+// follow a redirect.
 func (t *attempts) try(req *http.Request, o *stream.Options) (*http.Response, answer) {
+	a := t.authorized(req, func(req *http.Request) answer { return t.exchange(req, o) })
+	return seen(req, a.status), a
+}
+
+// exchange sends a request and reads its answer.
+func (t *attempts) exchange(req *http.Request, o *stream.Options) answer {
 	start := t.now()
 	ctx, cancel := context.WithCancel(req.Context())
 	defer cancel()
@@ -153,10 +165,10 @@ func (t *attempts) try(req *http.Request, o *stream.Options) (*http.Response, an
 	}))
 	resp, err := t.base.RoundTrip(req)
 	if err != nil && connecting.Load() {
-		return seen(req, 0), answer{fault: t.connectFault(req.Context(), err)}
+		return answer{fault: t.connectFault(req.Context(), err)}
 	}
 	if err != nil {
-		return seen(req, 0), answer{fault: t.transportFault(req.Context(), "no answer", err)}
+		return answer{fault: t.transportFault(req.Context(), "no answer", err)}
 	}
 	defer resp.Body.Close()
 	a := answer{status: resp.StatusCode, contentType: resp.Header.Get("Content-Type")}
@@ -178,7 +190,7 @@ func (t *attempts) try(req *http.Request, o *stream.Options) (*http.Response, an
 			a.retryAfter = waitAsked(resp.Header, a.body, t.now())
 		}
 	}
-	return seen(req, a.status), a
+	return a
 }
 
 // seen is a response that holds only its status.
@@ -277,7 +289,7 @@ func (t *attempts) connectFault(ctx context.Context, err error) *fault {
 	if ctx.Err() != nil {
 		return &fault{kind: evidence.ErrConnection, text: fmt.Sprintf("no connection within %s", t.timeout), retry: true}
 	}
-	return &fault{kind: evidence.ErrConnection, text: fmt.Sprintf("no answer (%s)", reason(err)), retry: !isPermanent(err)}
+	return &fault{kind: evidence.ErrConnection, text: fmt.Sprintf("no answer (%s)", reason(err)), retry: !isPermanent(err), hint: netguard.Hint(err)}
 }
 
 // transportFault says why no whole answer came.

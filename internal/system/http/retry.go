@@ -32,7 +32,7 @@ const (
 // newClient returns a client that retries as this package says. Waiting is
 // done in PrepareRetry, where the request's context and our clock are at hand;
 // the client's own wait is none.
-func (s *System) newClient(base http.RoundTripper) *retryablehttp.Client {
+func (s *System) newClient(base http.RoundTripper) (*retryablehttp.Client, error) {
 	t := &attempts{
 		base:    base,
 		timeout: s.cfg.Timeout,
@@ -41,6 +41,11 @@ func (s *System) newClient(base http.RoundTripper) *retryablehttp.Client {
 		pause:   s.pause,
 		limit:   newBucket(s.cfg.Limits.PerSecond, s.cfg.Limits.Burst, s.cfg.Now, s.cfg.Sleep),
 		stream:  s.cfg.Stream,
+		home:    s.template.URL,
+	}
+	var err error
+	if t.credentials, err = s.newCredentials(t); err != nil {
+		return nil, err
 	}
 	if s.cfg.Calls != nil {
 		s.several(t)
@@ -52,7 +57,7 @@ func (s *System) newClient(base http.RoundTripper) *retryablehttp.Client {
 		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return 0 },
 		PrepareRetry: s.backOff,
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
-	}
+	}, nil
 }
 
 // checkRetry implements [retryablehttp.CheckRetry] by what the attempt saw.

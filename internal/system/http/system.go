@@ -42,6 +42,11 @@ type Config struct {
 	// Stream says how the answer of a case that comes in pieces is put together.
 	// Nil: it comes in one.
 	Stream *stream.Options
+	// Auth tells the service who calls, its secrets filled in. Nil: what Headers
+	// hold. Command runs the program of its kind command and returns what that
+	// prints.
+	Auth    *suite.Auth
+	Command func(context.Context) ([]byte, error)
 	// Limits bound how often the service is called; those of the run are the
 	// caller's.
 	Limits suite.Limits
@@ -102,7 +107,9 @@ func New(cfg Config) (*System, error) {
 		own := NewTransport(cfg.Concurrency)
 		base, s.close = own, own.CloseIdleConnections
 	}
-	s.client = s.newClient(base)
+	if s.client, err = s.newClient(base); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -303,6 +310,9 @@ func (s *System) fail(e *evidence.Execution, a *answer, f *fault) {
 		message.WriteString(", around it: " + s.quoted(f.around, maxAround))
 	case snippet != "":
 		message.WriteString(", the body starts: " + snippet)
+	}
+	if f.hint != "" {
+		message.WriteString("; " + f.hint)
 	}
 	e.Error.Message = message.String()
 }

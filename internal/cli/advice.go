@@ -23,8 +23,8 @@ func explainContract(err error) error {
 	if !errors.As(err, &contract) {
 		return err
 	}
-	if shape := shapes[contract.Artifact]; shape != "" {
-		return problem.Errorf("%v\n  %s looks like %s", contract, contract.Artifact, shape)
+	if shape := shapes[contract.Artifact]; shape != "" && contract.Key == "" {
+		return problem.Errorf("%v\n  %s looks like %s; a list of another shape is described by items and fields", contract, contract.Artifact, shape)
 	}
 	return problem.Errorf("%v", contract)
 }
@@ -45,7 +45,9 @@ func advice(e *evidence.ExecutionError, systemKind string) string {
 		}
 		return "raise " + key + ", in seconds, if the system is only slow"
 	case evidence.ErrMissingOutput:
-		return "let system.http.output_path name the place of the answer in this body"
+		return "let output or output_path of system.http name the place of the answer in this body"
+	case evidence.ErrMapping:
+		return "correct the key that is named; oloproof probe proposes a mapping for an answer"
 	case evidence.ErrStatus:
 		switch e.HTTPStatus {
 		case http.StatusUnauthorized, http.StatusForbidden:
@@ -55,7 +57,7 @@ func advice(e *evidence.ExecutionError, systemKind string) string {
 		case http.StatusMethodNotAllowed:
 			return "set system.http.method to what the service takes: POST, PUT or GET"
 		case http.StatusBadRequest, http.StatusUnprocessableEntity:
-			return "the input of a case is the JSON body of the request: give it the shape that the service takes"
+			return "the input of a case is the JSON body of the request: give it the shape that the service takes, or write another body under system.http.request"
 		}
 	}
 	return ""

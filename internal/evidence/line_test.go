@@ -435,3 +435,37 @@ func drawRawOutput(t *rapid.T) Value {
 	}
 	return Value(`"<think>x</think> ` + rapid.StringMatching(`[a-z]*`).Draw(t, "raw") + `"`)
 }
+
+// How a judge came to a judgment stands in cases.jsonl and nowhere else.
+func TestAsked(t *testing.T) {
+	m := &Manifest{Metrics: []MetricSpec{{ID: "g", Kind: Rate, Range: [2]float64{0, 1}}}}
+	cost, p := 0.0125, 0.875
+	full := Judgment{State: Judged, Value: 1, Detail: "It says so.", Cached: true, Asked: &Asked{
+		Model: "m-1", Prompt: "rubric_judge@1", Calls: 2, InputTokens: 5_000_000_000, OutputTokens: 7, CostUSD: &cost,
+		LatencyMS: 1.5, Probability: &p, Route: RouteEscalated, Reply: "x\n\u2028",
+	}}
+	zero := 0.0
+	for _, j := range []Judgment{full, {State: Missing, Reason: ReasonJudgeReply, Asked: &Asked{}}, {State: Judged, Asked: &Asked{Probability: &zero, CostUSD: &zero}}, {State: Judged, Cached: true}} {
+		c, e := Case{ID: "a", Input: Value(`1`)}, Execution{Status: StatusOK, Output: Value(`"o"`)}
+		line := AppendCaseLine(nil, m, &c, &e, []Judgment{j})
+		got, err := DecodeCaseLine(line)
+		if err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		if d := cmp.Diff(j, got.Judgments[0].Judgment); d != "" {
+			t.Errorf("%s (-want +got):\n%s", line, d)
+		}
+		o := OutcomeOf(&c, &e, nil, []Judgment{j})
+		o.Digest = got.Case.Digest
+		short := AppendOutcome(nil, m, &o)
+		for _, word := range []string{"asked", "m-1", "says so", "escalated"} {
+			if strings.Contains(string(short), word) {
+				t.Errorf("judgments.jsonl holds %q: %s", word, short)
+			}
+		}
+		var back Outcome
+		if err := DecodeOutcome(short, m, &back); err != nil || back.Judgments[0].Cached != j.Cached {
+			t.Errorf("%s: %+v, %v", short, back.Judgments, err)
+		}
+	}
+}

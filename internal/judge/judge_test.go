@@ -632,14 +632,15 @@ func FuzzVerdict(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, reply, answer string) {
-		script := &scripted{replies: []scriptedReply{chat(strings.ToValidUTF8(reply, ""))}}
+		reply = strings.ToValidUTF8(reply, "")
+		script := &scripted{replies: []scriptedReply{chat(reply)}}
 		p := panel(t, s, keys, func(cfg *judge.Config) { cfg.Transport = script })
 		c, x := answered(strings.ToValidUTF8(answer, ""))
 		j, err := p.Ask(t.Context(), 0, c, x)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if j.State == evidence.Judged && !strings.Contains(reply, "pass") {
+		if j.State == evidence.Judged && !strings.Contains(reply, "pass") && !strings.Contains(reply, `\u`) {
 			t.Errorf("a verdict out of %q", reply)
 		}
 	})

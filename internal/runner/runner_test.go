@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -590,5 +591,93 @@ func TestProgress(t *testing.T) {
 	}
 	if none := (runner.Progress{Total: 5}); none.Rate() != 0 || none.Left() != -1 {
 		t.Errorf("rate %v, left %s, want 0 and unknown", none.Rate(), none.Left())
+	}
+}
+
+// While answers are judged the system is called for others: n cases of a call and
+// a judgment that both wait for as many others would not end otherwise.
+func TestJudgingOverlaps(t *testing.T) {
+	const n = 6
+	b := newBench(n, 1, func(int) behaviour { return behaviour{} })
+	b.cfg.Judging = n
+	var waiting sync.WaitGroup
+	waiting.Add(n)
+	b.cfg.Judge = func(ctx context.Context, c *evidence.Case, e *evidence.Execution) ([]evidence.Judgment, error) {
+		waiting.Done()
+		waiting.Wait() // for all cases to be answered
+		return judge(ctx, c, e)
+	}
+	summary, err := runner.Run(t.Context(), b.cfg)
+	if err != nil || summary.Finished != n || len(b.records) != n {
+		t.Errorf("%+v, %v", summary, err)
+	}
+}
+
+// No more cases than Judging wait for a judge, and an interrupted judgment
+// leaves its case unfinished.
+func TestJudgingIsBoundedAndInterrupted(t *testing.T) {
+	const n, judging = 20, 3
+	b := newBench(n, 4, func(int) behaviour { return behaviour{} })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	b.cfg.Judging = judging
+	var mu sync.Mutex
+	busy, most := 0, 0
+	b.cfg.Judge = func(ctx context.Context, c *evidence.Case, e *evidence.Execution) ([]evidence.Judgment, error) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		mu.Lock()
+		busy++
+		most = max(most, busy)
+		full := busy == judging
+		mu.Unlock()
+		if c.Index < 2 {
+			mu.Lock()
+			busy--
+			mu.Unlock()
+			return judge(ctx, c, e)
+		}
+		if full {
+			cancel()
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	summary, err := runner.Run(ctx, b.cfg)
+	if !errors.Is(err, context.Canceled) || summary.Finished != len(b.records) || summary.Finished > 2 || most != judging {
+		t.Errorf("%+v, %v; %d judged at a time, %d kept", summary, err, most, len(b.records))
+	}
+}
+
+// What is used up lets the cases in flight finish as far as they can, and starts
+// no other.
+func TestSpent(t *testing.T) {
+	const n = 30
+	b := newBench(n, 4, func(int) behaviour { return behaviour{} })
+	b.cfg.Judging = 4
+	spent := errors.New("used up")
+	var asked atomic.Int32
+	b.cfg.Judge = func(ctx context.Context, c *evidence.Case, e *evidence.Execution) ([]evidence.Judgment, error) {
+		if asked.Add(1) > 5 {
+			return nil, &runner.SpentError{Reason: spent}
+		}
+		return judge(ctx, c, e)
+	}
+	summary, err := runner.Run(t.Context(), b.cfg)
+	if !errors.Is(err, spent) || summary.Finished != 5 || len(b.records) != 5 || len(b.started) > 5+4+4+4 {
+		t.Errorf("%+v, %v; %d started", summary, err, len(b.started))
+	}
+}
+
+// An error of the judge ends the run and is told.
+func TestJudgeFails(t *testing.T) {
+	b := newBench(30, 4, func(int) behaviour { return behaviour{} })
+	b.cfg.Judging = 4
+	b.cfg.Judge = func(ctx context.Context, c *evidence.Case, e *evidence.Execution) ([]evidence.Judgment, error) {
+		return nil, errBroken
+	}
+	if summary, err := runner.Run(t.Context(), b.cfg); !errors.Is(err, errBroken) || summary.Finished != 0 {
+		t.Errorf("%+v, %v", summary, err)
 	}
 }

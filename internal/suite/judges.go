@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -222,7 +223,7 @@ func (e *Evaluator) judgeKeys(own []y.Field, around ...y.Field) []y.Field {
 	fields = append(fields,
 		y.Field{Key: "base_url", Type: y.String(setJudge(e, func(j *Judge, s string) { j.BaseURL = s })).Want("an http or https URL").Check(staticURL), Null: true,
 			Doc: "Where the API is, up to and without /chat/completions or /messages. ${NAME} and, with system.start, ${PORT} as in system.http.url. The provider's own when absent; openai_compatible needs it."},
-		y.Field{Key: "api_key_env", Type: y.String(setJudge(e, func(j *Judge, s string) { j.APIKeyEnv = s })).Pattern(namePattern, "the name of an environment variable"), Null: true,
+		y.Field{Key: "api_key_env", Type: y.String(setJudge(e, func(j *Judge, s string) { j.APIKeyEnv = s })).Want("the name of an environment variable").Secret().SchemaPattern(namePattern).Check(variableName), Null: true,
 			Doc: "Environment variable that holds the key: OPENAI_API_KEY or ANTHROPIC_API_KEY when absent. It is read when the judge is called; a server on this machine may do without."},
 		y.Field{Key: "timeout_s", Type: y.Seconds(setJudge(e, func(j *Judge, d time.Duration) { j.Timeout = d })).Default(60),
 			Doc: "Deadline of one attempt in seconds."},
@@ -303,6 +304,14 @@ func (p *Price) table() y.Type {
 		{Key: "input_per_mtok", Type: y.Number(y.Into(&p.Input)).Min(0), Required: true, Doc: "USD for a million tokens of prompts."},
 		{Key: "output_per_mtok", Type: y.Number(y.Into(&p.Output)).Min(0), Required: true, Doc: "USD for a million tokens of replies."},
 	}).At(y.Into(&p.Pos))
+}
+
+// variableName does not repeat the text: it may be a key.
+func variableName(text string) string {
+	if !regexp.MustCompile(namePattern).MatchString(text) {
+		return "KEY must be the name of an environment variable, such as OPENAI_API_KEY; if it is the key itself, replace the key, since others may have read the file"
+	}
+	return ""
 }
 
 func notBlank(text string) string {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -319,7 +320,15 @@ func checkInvariants(t *testing.T, s *Suite) {
 			t.Fatalf("criterion %q", e.Criterion)
 		}
 		names[e.Criterion] = true
-		if len(e.Needs()) > 0 && e.Type != "citation_validity" && e.K < 1 {
+		if AsksModel(e.Type) != (len(e.Stages()) > 0) {
+			t.Fatalf("%s has %d judges", e.Type, len(e.Stages()))
+		}
+		for _, stage := range e.Stages() {
+			if j := stage.Judge; j == nil || j.Provider == "" || j.Model == "" || j.Endpoint() == "" || j.APIKeyEnv == "" || j.Timeout <= 0 || j.Prompt < 1 || stage.Criterion != e.Criterion {
+				t.Fatalf("a judge without what it needs: %+v %+v", stage, j)
+			}
+		}
+		if slices.Contains(e.Needs(), evidence.RetrievalKind) && e.K < 1 {
 			t.Fatalf("k is %d", e.K)
 		}
 		if e.Type == "json_schema" && e.Schema.Kind() != '{' {

@@ -83,9 +83,11 @@ type Trust struct {
 	HumanOnly int `json:"human_only"` // the person says pass, the judge fail
 	BothFail  int `json:"both_fail"`  // both say fail
 	// Others are labels of answers that another instrument judged.
-	Others  int      `json:"others,omitzero"`
-	By      []string `json:"by,omitzero"`      // who labelled, in order
-	Retired string   `json:"retired,omitzero"` // why the judge is not to be used any more; "" when it is
+	Others int `json:"others,omitzero"`
+	// Unsettled are answers that people labelled differently.
+	Unsettled int      `json:"unsettled,omitzero"`
+	By        []string `json:"by,omitzero"`      // who labelled, in order
+	Retired   string   `json:"retired,omitzero"` // why the judge is not to be used any more; "" when it is
 }
 
 // Labels is the number of labels that count.

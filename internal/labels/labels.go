@@ -1,0 +1,272 @@
+// Package labels holds what people say of answers that judges judged: the file
+// of labels, the blind sheets on which they are given, and what the labels say of
+// a judge. It is pure: files are read and written elsewhere.
+package labels
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/problem"
+)
+
+// Label is what a person says of one answer under one criterion.
+type Label struct {
+	Case      string          `json:"case"`
+	Criterion string          `json:"criterion"`
+	Answer    evidence.Digest `json:"answer"` // content id of what was labelled, see [AnswerID]
+	Pass      bool            `json:"pass"`
+	By        string          `json:"by"` // who labelled
+	At        time.Time       `json:"at"`
+	Judge     *Verdict        `json:"judge,omitempty"` // of the judge on the same answer; nil when it gave none
+}
+
+// Verdict is what an instrument said of an answer.
+type Verdict struct {
+	Pass      bool            `json:"pass"`
+	Evaluator evidence.Digest `json:"evaluator"`       // content id of the judge: prompt, options, model
+	Model     string          `json:"model,omitempty"` // that served the reply, as its provider names it
+}
+
+// Retirement takes the judge of a criterion out of use.
+type Retirement struct {
+	Criterion string    `json:"criterion"`
+	Retired   string    `json:"retired"` // why
+	By        string    `json:"by"`
+	At        time.Time `json:"at"`
+}
+
+// File is the labels of a suite, a JSONL file that can live beside it.
+type File struct {
+	Path    string
+	Labels  []Label
+	Retired []Retirement
+}
+
+// answerDomain keeps the ids of answers apart from others.
+const answerDomain = "labelled-answer/v1"
+
+// AnswerID returns the content id of what a judge and a person look at: the case,
+// the output, and the context and citations where the judge reads them. The same
+// answer of another run has the same id.
+func AnswerID(c *evidence.Case, e *evidence.Execution, context, citations bool) (evidence.Digest, error) {
+	about := map[string]any{"case": string(c.Digest), "output": e.Output}
+	shown := evidence.Artifacts{}
+	if context {
+		shown.Context = e.Artifacts.Context
+	}
+	if citations {
+		shown.Citations = e.Artifacts.Citations
+	}
+	about["artifacts"] = evidence.Value(evidence.AppendArtifacts(nil, &shown))
+	return evidence.ContentID(answerDomain, about)
+}
+
+// entry is a line of the file.
+type entry struct {
+	Label
+	Retired string `json:"retired"`
+	Pass    *bool  `json:"pass"`
+}
+
+var lineKeys = []string{"case", "criterion", "answer", "pass", "by", "at", "judge", "retired"}
+
+// Parse reads the content of a file of labels. The error is a [problem.List] of
+// every problem, with its line.
+func Parse(path string, data []byte) (*File, error) {
+	f := &File{Path: path}
+	var problems problem.List
+	given := map[[4]string]int{} // line of a person's label
+	for number, line := range lines(data) {
+		wrong := func(format string, args ...any) {
+			problems.Add(problem.Problem{File: path, Line: number, Column: 1, Message: fmt.Sprintf(format, args...), Source: string(line)})
+		}
+		var e entry
+		if fault := readLine(line, lineKeys, &e); fault != "" {
+			wrong("%s", fault)
+			continue
+		}
+		if e.Retired != "" {
+			if e.Criterion == "" || e.By == "" {
+				wrong("a retirement needs criterion, retired and by")
+				continue
+			}
+			f.Retired = append(f.Retired, Retirement{e.Criterion, e.Retired, e.By, e.At})
+			continue
+		}
+		var lacks []string
+		for _, key := range []struct {
+			name  string
+			empty bool
+		}{{"case", e.Case == ""}, {"criterion", e.Criterion == ""}, {"answer", e.Answer == ""}, {"pass", e.Pass == nil}, {"by", e.By == ""}} {
+			if key.empty {
+				lacks = append(lacks, key.name)
+			}
+		}
+		if len(lacks) > 0 {
+			wrong("a label without %s", strings.Join(lacks, ", "))
+			continue
+		}
+		if e.Judge != nil && e.Judge.Evaluator == "" {
+			wrong("the verdict of the judge has no evaluator")
+			continue
+		}
+		l := e.Label
+		l.Pass = *e.Pass
+		key := [4]string{l.Case, l.Criterion, string(l.Answer), l.By}
+		if before, twice := given[key]; twice {
+			wrong("%s labelled case %s for %s twice: line %d has it too; keep one", l.By, l.Case, l.Criterion, before)
+			continue
+		}
+		given[key] = number
+		f.Labels = append(f.Labels, l)
+	}
+	return f, problems.Err()
+}
+
+// lines yields the lines of a file that are not blank, with their numbers from 1.
+func lines(data []byte) func(func(int, []byte) bool) {
+	return func(yield func(int, []byte) bool) {
+		data = bytes.TrimPrefix(data, []byte("\ufeff"))
+		for number := 1; len(data) > 0; number++ {
+			line, rest, _ := bytes.Cut(data, []byte("\n"))
+			data = rest
+			if line = bytes.TrimSpace(line); len(line) > 0 && !yield(number, line) {
+				return
+			}
+		}
+	}
+}
+
+// readLine reads an object with known keys; the fault is "" when it is one.
+func readLine(line []byte, keys []string, into any) string {
+	v, err := evidence.ParseJSON(line)
+	if err != nil {
+		return fmt.Sprintf("not valid JSON: %v", err)
+	}
+	if v.Kind() != '{' {
+		return "a line must be a JSON object"
+	}
+	for key := range evidence.Members(v) {
+		if slices.Contains(keys, key) {
+			continue
+		}
+		near := ""
+		if n := problem.Nearest(key, keys); n != "" {
+			near = ", did you mean " + n + "?"
+		}
+		return fmt.Sprintf("unknown key %s%s (allowed: %s)", key, near, strings.Join(keys, ", "))
+	}
+	if err := json.Unmarshal(line, into); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if ok := asTypeError(err, &wrong); ok {
+			return fmt.Sprintf("%s must be %s, found a JSON %s", wrong.Field, wantOf(wrong), wrong.Value)
+		}
+		return fmt.Sprintf("cannot be read: %v", err)
+	}
+	return ""
+}
+
+func asTypeError(err error, into **json.UnmarshalTypeError) bool {
+	t, ok := err.(*json.UnmarshalTypeError)
+	*into = t
+	return ok
+}
+
+func wantOf(e *json.UnmarshalTypeError) string {
+	if e.Type.Kind().String() == "bool" {
+		return "true or false"
+	}
+	return "text"
+}
+
+// AppendLine appends a label or a retirement as a line of the file.
+func AppendLine(dst []byte, v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(fmt.Sprintf("a label that JSON cannot hold: %v", err)) // text, booleans and times only
+	}
+	return append(dst, b.Bytes()...)
+}
+
+// Of counts what the labels say of the judge of a metric; nil when they say
+// nothing. Answers that people labelled differently are unsettled and do not
+// count: a judge cannot be held against people who do not agree.
+func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
+	t := &evidence.Trust{}
+	type answer struct{ pass, fail int }
+	people := map[evidence.Digest]*answer{}
+	var order []evidence.Digest
+	verdicts := map[evidence.Digest]*Verdict{}
+	said := false
+	for i := range f.Labels {
+		l := &f.Labels[i]
+		if l.Criterion != spec.ID {
+			continue
+		}
+		said = true
+		if !slices.Contains(t.By, l.By) {
+			t.By = append(t.By, l.By)
+		}
+		if l.Judge == nil || !same(l.Judge, spec) {
+			t.Others++
+			continue
+		}
+		a := people[l.Answer]
+		if a == nil {
+			a = &answer{}
+			people[l.Answer], verdicts[l.Answer] = a, l.Judge
+			order = append(order, l.Answer)
+		}
+		if l.Pass {
+			a.pass++
+		} else {
+			a.fail++
+		}
+	}
+	for _, id := range order {
+		switch a, judge := people[id], verdicts[id].Pass; {
+		case a.pass > 0 && a.fail > 0:
+			t.Unsettled++
+		case a.pass > 0 && judge:
+			t.BothPass++
+		case a.pass > 0:
+			t.HumanOnly++
+		case judge:
+			t.JudgeOnly++
+		default:
+			t.BothFail++
+		}
+	}
+	for _, r := range f.Retired {
+		if r.Criterion == spec.ID {
+			said, t.Retired = true, r.Retired
+		}
+	}
+	if !said {
+		return nil
+	}
+	slices.Sort(t.By)
+	return t
+}
+
+// same reports whether a verdict was given by the instrument of a metric.
+func same(v *Verdict, spec evidence.MetricSpec) bool {
+	return v.Evaluator == spec.Evaluator && (v.Model == "" || len(spec.Served) == 0 || slices.Contains(spec.Served, v.Model))
+}
+
+// Sort orders labels by criterion, case and person, so that the same labels are
+// the same bytes.
+func Sort(labels []Label) {
+	slices.SortStableFunc(labels, func(a, b Label) int {
+		return cmp.Or(cmp.Compare(a.Criterion, b.Criterion), cmp.Compare(a.Case, b.Case), cmp.Compare(a.By, b.By), a.At.Compare(b.At))
+	})
+}

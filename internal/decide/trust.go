@@ -2,6 +2,7 @@ package decide
 
 import (
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/measure"
 	"github.com/oloproof/oloproof-go/internal/policy"
 	"github.com/oloproof/oloproof-go/internal/stats"
 )
@@ -27,15 +28,10 @@ func untrusted(p *policy.Policy, spec evidence.MetricSpec) []string {
 		return []string{ReasonRecalibration}
 	case labels == 0:
 		return []string{ReasonNotValidated}
-	case !LabelsOf(spec.Trust).Met(BarsOf(p), p.ConfidenceLevel):
+	case !measure.TableOf(spec.Trust).Met(BarsOf(p), p.ConfidenceLevel):
 		return []string{ReasonBelowBar}
 	}
 	return nil
-}
-
-// LabelsOf returns the confusion table of a judge.
-func LabelsOf(t *evidence.Trust) stats.Labels {
-	return stats.Labels{BothPass: t.BothPass, JudgeOnly: t.JudgeOnly, HumanOnly: t.HumanOnly, BothFail: t.BothFail}
 }
 
 // BarsOf returns what a policy asks of a judge.

@@ -85,9 +85,9 @@ type Trust struct {
 	// Others are labels of answers that another instrument judged.
 	Others int `json:"others,omitzero"`
 	// Unsettled are answers that people labelled differently.
-	Unsettled int      `json:"unsettled,omitzero"`
-	By        []string `json:"by,omitzero"`      // who labelled, in order
-	Retired   string   `json:"retired,omitzero"` // why the judge is not to be used any more; "" when it is
+	Unsettled int    `json:"unsettled,omitzero"`
+	People    int    `json:"people,omitzero"`  // who labelled
+	Retired   string `json:"retired,omitzero"` // why the judge is not to be used any more; "" when it is
 }
 
 // Labels is the number of labels that count.

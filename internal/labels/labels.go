@@ -206,16 +206,14 @@ func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 	people := map[evidence.Digest]*answer{}
 	var order []evidence.Digest
 	verdicts := map[evidence.Digest]*Verdict{}
-	said := false
+	said, by := false, map[string]bool{}
 	for i := range f.Labels {
 		l := &f.Labels[i]
 		if l.Criterion != spec.ID {
 			continue
 		}
 		said = true
-		if !slices.Contains(t.By, l.By) {
-			t.By = append(t.By, l.By)
-		}
+		by[l.By] = true
 		if l.Judge == nil || !same(l.Judge, spec) {
 			t.Others++
 			continue
@@ -254,7 +252,7 @@ func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 	if !said {
 		return nil
 	}
-	slices.Sort(t.By)
+	t.People = len(by)
 	return t
 }
 

@@ -156,6 +156,8 @@ type Metric struct {
 	Exclusions []measure.ReasonCount `json:"exclusions"`
 	Missing    []measure.ReasonCount `json:"missing"`
 	Display    Display               `json:"display"`
+	// Judge is what the model that gives the metric is worth; absent for others.
+	Judge *Judge `json:"judge,omitzero"`
 }
 
 // Slice is one metric over a slice.

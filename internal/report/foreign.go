@@ -134,6 +134,11 @@ func (f *foreign) metrics() {
 		names(&m.ID, &m.Unit, &m.Source)
 		m.Exclusions, m.Missing = codesOf(m.Exclusions), codesOf(m.Missing)
 		m.Display = m.shown(m.Estimate, m.Interval, m.Cases, m.Failures)
+		if j := m.Judge; j != nil {
+			for _, x := range []*JudgeFigure{&j.Agreement, &j.Sensitivity, &j.Specificity, &j.Bias, &j.Kappa} {
+				name(&x.Interval.Method)
+			}
+		}
 	}
 	f.Slices = short(f, "slices", f.Slices, mostForeignItems)
 	for i := range f.Slices {

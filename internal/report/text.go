@@ -342,7 +342,7 @@ func metricPromises(metrics []Metric) []string {
 	if len(lines) > 0 {
 		lines = append(lines, fairSample)
 	}
-	return lines
+	return append(lines, judgeLines(metrics)...)
 }
 
 // fairSample says to whom every interval applies.

@@ -26,6 +26,7 @@ type Suite struct {
 	Dataset         string // as written, relative to Dir
 	DatasetPos      Position
 	Role            string // suite_role, or ""
+	Labels          string // as written, relative to Dir
 	System          System
 	Concurrency     Concurrency
 	Evaluators      []Evaluator
@@ -41,6 +42,9 @@ type Suite struct {
 	// rule may well name one that is not here.
 	Unread bool
 }
+
+// DefaultLabels is where the labels of a suite lie unless it says otherwise.
+const DefaultLabels = "labels.jsonl"
 
 // Concurrency bounds calls in flight.
 type Concurrency struct {

@@ -57,6 +57,8 @@ func (s *Suite) table(d *draft) y.Type {
 			Doc: "Name of the project, shown in reports."},
 		{Key: "dataset", Type: y.String(y.Into(&s.Dataset)).Want("the path of a JSONL file").Check(oneLine).At(y.Into(&s.DatasetPos)), Required: true,
 			Doc: "Path of the data set, a JSONL file with one case a line, relative to the suite."},
+		{Key: "labels", Type: y.String(y.Into(&s.Labels)).Want("the path of a JSONL file").Check(oneLine).Default(DefaultLabels),
+			Doc: "Path of the file with people's labels of answers that judges judged, relative to the suite. It need not be there."},
 		{Key: "suite_role", Type: y.Enum(y.Into(&s.Role), "development", "adversarial", "measurement", "release"), Null: true,
 			Doc: "What the suite is for. It is recorded; a policy may ask for release by require_suite_role."},
 		{Key: "system", Type: s.System.table(d), Required: true,

@@ -66,6 +66,7 @@ var exceptions = map[string]string{
 // may lists, for a package, all that it may import of this module.
 var may = map[string][]string{
 	"internal/problem":  {},
+	"internal/labels":   {"internal/evidence", "internal/problem"},
 	"internal/mapping":  {"internal/evidence", "internal/problem"},
 	"internal/netguard": {},
 	"internal/relax":    {},

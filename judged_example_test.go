@@ -14,6 +14,7 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/judge"
+	"github.com/oloproof/oloproof-go/internal/labels"
 	"github.com/oloproof/oloproof-go/internal/suite"
 )
 
@@ -69,6 +70,13 @@ func TestJudgedExample(t *testing.T) {
 	}
 }
 
+func word(passes bool) string {
+	if passes {
+		return labels.Pass
+	}
+	return labels.Fail
+}
+
 // labelsOf is what a person who knows the service says of half of the answers,
 // as a file of labels, and how the judge compares.
 func labelsOf(t *testing.T, s *suite.Suite, cases []byte) (file []byte, agree, labelled, grounded, passed int) {
@@ -111,7 +119,8 @@ func labelsOf(t *testing.T, s *suite.Suite, cases []byte) (file []byte, agree, l
 			Verdict   string          `json:"verdict"`
 			By        string          `json:"by"`
 			At        string          `json:"at"`
-		}{l.Case.ID, "groundedness", id, verdict, "mara", "2026-11-24T09:30:00Z"})
+			Judge     labels.Judged   `json:"judge"`
+		}{l.Case.ID, "groundedness", id, verdict, "example", "2026-11-24T09:30:00Z", labels.Judged{Verdict: word(says), Evaluator: s.EvaluatorDigest(0), Model: "stand-in"}})
 		if err != nil {
 			t.Fatal(err)
 		}

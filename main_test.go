@@ -64,6 +64,7 @@ func TestScripts(t *testing.T) {
 			"pack":    pack,
 			"port":    port,
 			"ready":   ready,
+			"replace": replace,
 			"same":    same,
 			"valid":   valid,
 		},
@@ -124,6 +125,18 @@ func pack(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Check(z.Close())
+}
+
+// replace FILE OLD NEW: the text NEW stands wherever OLD stood, which it must.
+func replace(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: replace FILE OLD NEW")
+	}
+	text := ts.ReadFile(args[0])
+	if !strings.Contains(text, args[1]) {
+		ts.Fatalf("%s does not hold %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(text, args[1], args[2])), 0o644))
 }
 
 // valid SCHEMA FILE: the JSON file fits the JSON Schema, which has an objection

@@ -354,6 +354,9 @@ func (j *ciJob) candidate(ctx context.Context) (*ciRun, error) {
 	if err != nil {
 		return nil, j.rooted(err)
 	}
+	if j.base != nil && j.base.suite != nil { // a change must not bring the labels that make its judge good
+		p.labels = j.base.suite.labels
+	}
 	p.suite.Path = j.fromRoot(p.suite.Path)
 	if p.policy != nil {
 		p.policy.Path = j.fromRoot(p.policy.Path)
@@ -364,7 +367,9 @@ func (j *ciJob) candidate(ctx context.Context) (*ciRun, error) {
 		return nil, err
 	}
 	if j.in.Command == github.CommandMerge {
-		r.finishedRun, err = j.mergeFrom(r.store)
+		if r.finishedRun, err = j.mergeFrom(r.store); err == nil {
+			r.finishedRun.trust(p.labels)
+		}
 	} else {
 		r.active, err = j.perform(ctx, p, flags)
 		if r.active != nil {

@@ -67,6 +67,9 @@ func (e *Env) compare(candidateName, baselineName string, f compareFlags) error 
 		return err
 	}
 	defer candidate.Close()
+	if err := trustStored(candidate.Manifest, f.config); err != nil {
+		return err
+	}
 	if faults != nil {
 		return againstMetrics(p, faults, candidate.Manifest)
 	}

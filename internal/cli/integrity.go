@@ -15,6 +15,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/decide"
 	"github.com/oloproof/oloproof-go/internal/evaluate"
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/labels"
 	"github.com/oloproof/oloproof-go/internal/measure"
 	"github.com/oloproof/oloproof-go/internal/policy"
 	"github.com/oloproof/oloproof-go/internal/relax"
@@ -37,7 +38,10 @@ type baseSuite struct {
 	suite *suite.Suite
 	data  *dataset.Dataset
 	eval  *evaluate.Set
-	dir   string // temporary
+	// labels are people's, as they were: those of the change do not say what its
+	// judge is worth.
+	labels *labels.File
+	dir    string // temporary
 }
 
 func (b *baseSuite) close() {
@@ -69,6 +73,21 @@ func openBaseSuite(ctx context.Context, read fileAt, config string) (*baseSuite,
 	if err := b.open(ctx, read, beside(s.Dataset)); err != nil {
 		b.close()
 		return nil, fmt.Errorf("the data set at the base commit: %w", err)
+	}
+	b.labels = &labels.File{Path: beside(s.Labels)}
+	if !s.Judged() {
+		return b, nil
+	}
+	people, err := read(ctx, beside(s.Labels), maxBaseDataset)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err == nil {
+		b.labels, err = labels.Parse(beside(s.Labels), people)
+	}
+	if err != nil {
+		b.close()
+		return nil, fmt.Errorf("the labels at the base commit: %w", err)
 	}
 	return b, nil
 }

@@ -18,11 +18,11 @@ func newJudge(env *Env) *cobra.Command {
 		Short: "look at the judges of a suite",
 		Long:  "judge looks at evaluators that ask a model.",
 		Example: `  oloproof judge show groundedness
-  oloproof judge show rubric_judge`,
+  oloproof judge validate latest`,
 		Args: args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newJudgeShow(env))
+	cmd.AddCommand(newJudgeShow(env), newJudgeValidate(env))
 	return cmd
 }
 

@@ -65,6 +65,7 @@ func (x *activeRun) sumUp() {
 	m := x.manifest
 	m.Counts, m.Cache, m.Stages, m.Notes = x.tally.counts, x.tally.cache, x.tally.stagesOf(m), x.notes()
 	x.tally.describeJudges(m)
+	x.finishedRun.trust(x.project.labels)
 	if x.panel != nil && x.project.suite.Judged() {
 		use := x.panel.Use()
 		m.Judges = &use

@@ -63,7 +63,7 @@ func (e *Env) merge(names []string, c configFlags, f formatFlags) error {
 		}
 		shards = append(shards, run)
 	}
-	doc, err := e.mergeShards(st, shards, p)
+	doc, err := e.mergeShards(st, shards, p, c.config)
 	if err != nil {
 		return err
 	}
@@ -72,13 +72,17 @@ func (e *Env) merge(names []string, c configFlags, f formatFlags) error {
 
 // mergeShards stores the run that the shards make together and decides it; p is
 // nil when nothing is decided.
-func (e *Env) mergeShards(st *store.Store, shards []*store.Run, p *policy.Policy) (*report.Document, error) {
+func (e *Env) mergeShards(st *store.Store, shards []*store.Run, p *policy.Policy, config string) (*report.Document, error) {
 	merged, err := e.startMerge(st, shards)
 	if err != nil {
 		return nil, err
 	}
 	defer merged.close()
 	m := merged.manifest
+	if err := trustStored(m, config); err != nil {
+		return nil, err
+	}
+	merged.tally.table.Trust(m.Metrics)
 	if p != nil {
 		if err := p.Check(m.Metrics, m.Slices); err != nil {
 			return nil, err

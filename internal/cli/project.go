@@ -13,6 +13,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/dataset"
 	"github.com/oloproof/oloproof-go/internal/evaluate"
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/labels"
 	"github.com/oloproof/oloproof-go/internal/policy"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/store"
@@ -37,6 +38,7 @@ type project struct {
 	data   *dataset.Dataset
 	eval   *evaluate.Set
 	policy *policy.Policy // nil when there is none
+	labels *labels.File   // of the suite; never nil in a project that was opened
 }
 
 func (p *project) close() {
@@ -73,6 +75,11 @@ func openProject(f configFlags, more ...func(*suite.Suite) error) (*project, err
 		}
 	}
 	if p.suite != nil {
+		if p.labels, err = readLabels(p.suite); err != nil {
+			if err := collect(err); err != nil {
+				return nil, err
+			}
+		}
 		if err := p.openData(collect); err != nil {
 			return nil, err
 		}

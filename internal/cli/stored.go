@@ -38,7 +38,10 @@ func (e *Env) openStored(name string, c configFlags) (*storedRun, error) {
 		return nil, err
 	}
 	s := &storedRun{store: st, run: run, policy: p}
-	switch err = decidesNothing(run); {
+	if err = trustStored(run.Manifest, c.config); err == nil {
+		err = decidesNothing(run)
+	}
+	switch {
 	case err != nil:
 	case faults != nil:
 		err = againstMetrics(p, faults, run.Manifest)

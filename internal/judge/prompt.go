@@ -295,6 +295,20 @@ func Show(e *suite.Evaluator) []NamedPrompt {
 	return all
 }
 
+// Asks returns what a judge is to decide, in the words of its rubric or question;
+// of a cascade those of its last stage.
+func Asks(e *suite.Evaluator) string {
+	stages := e.Stages()
+	last := stages[len(stages)-1]
+	switch {
+	case last.Judge.Rubric != "":
+		return last.Judge.Rubric
+	case last.Judge.Question != "":
+		return last.Judge.Question
+	}
+	return Builtin(last.Type)
+}
+
 // NamedPrompt is a prompt with its name and the identity of its judge.
 type NamedPrompt struct {
 	Name   string // such as groundedness_judge@1

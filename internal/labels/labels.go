@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,20 +17,26 @@ import (
 	"github.com/oloproof/oloproof-go/internal/problem"
 )
 
+// The verdicts of people and of judges.
+const (
+	Pass = "pass"
+	Fail = "fail"
+)
+
 // Label is what a person says of one answer under one criterion.
 type Label struct {
 	Case      string          `json:"case"`
 	Criterion string          `json:"criterion"`
-	Answer    evidence.Digest `json:"answer"` // content id of what was labelled, see [AnswerID]
-	Pass      bool            `json:"pass"`
-	By        string          `json:"by"` // who labelled
+	Evidence  evidence.Digest `json:"evidence"` // content id of what a judge of the criterion reads of the case and its answer
+	Verdict   string          `json:"verdict"`  // pass or fail
+	By        string          `json:"by"`       // who labelled
 	At        time.Time       `json:"at"`
-	Judge     *Verdict        `json:"judge,omitempty"` // of the judge on the same answer; nil when it gave none
+	Judge     *Judged         `json:"judge,omitempty"` // what the judge said of the same evidence; nil when it gave no verdict
 }
 
-// Verdict is what an instrument said of an answer.
-type Verdict struct {
-	Pass      bool            `json:"pass"`
+// Judged is what an instrument said of an answer.
+type Judged struct {
+	Verdict   string          `json:"verdict"`
 	Evaluator evidence.Digest `json:"evaluator"`       // content id of the judge: prompt, options, model
 	Model     string          `json:"model,omitempty"` // that served the reply, as its provider names it
 }
@@ -49,33 +56,13 @@ type File struct {
 	Retired []Retirement
 }
 
-// answerDomain keeps the ids of answers apart from others.
-const answerDomain = "labelled-answer/v1"
-
-// AnswerID returns the content id of what a judge and a person look at: the case,
-// the output, and the context and citations where the judge reads them. The same
-// answer of another run has the same id.
-func AnswerID(c *evidence.Case, e *evidence.Execution, context, citations bool) (evidence.Digest, error) {
-	about := map[string]any{"case": string(c.Digest), "output": e.Output}
-	shown := evidence.Artifacts{}
-	if context {
-		shown.Context = e.Artifacts.Context
-	}
-	if citations {
-		shown.Citations = e.Artifacts.Citations
-	}
-	about["artifacts"] = evidence.Value(evidence.AppendArtifacts(nil, &shown))
-	return evidence.ContentID(answerDomain, about)
-}
-
 // entry is a line of the file.
 type entry struct {
 	Label
 	Retired string `json:"retired"`
-	Pass    *bool  `json:"pass"`
 }
 
-var lineKeys = []string{"case", "criterion", "answer", "pass", "by", "at", "judge", "retired"}
+var lineKeys = []string{"case", "criterion", "evidence", "verdict", "by", "at", "judge", "retired"}
 
 // Parse reads the content of a file of labels. The error is a [problem.List] of
 // every problem, with its line.
@@ -104,7 +91,7 @@ func Parse(path string, data []byte) (*File, error) {
 		for _, key := range []struct {
 			name  string
 			empty bool
-		}{{"case", e.Case == ""}, {"criterion", e.Criterion == ""}, {"answer", e.Answer == ""}, {"pass", e.Pass == nil}, {"by", e.By == ""}} {
+		}{{"case", e.Case == ""}, {"criterion", e.Criterion == ""}, {"evidence", e.Evidence == ""}, {"verdict", e.Verdict == ""}, {"by", e.By == ""}} {
 			if key.empty {
 				lacks = append(lacks, key.name)
 			}
@@ -113,13 +100,16 @@ func Parse(path string, data []byte) (*File, error) {
 			wrong("a label without %s", strings.Join(lacks, ", "))
 			continue
 		}
-		if e.Judge != nil && e.Judge.Evaluator == "" {
-			wrong("the verdict of the judge has no evaluator")
+		if !isVerdict(e.Verdict) {
+			wrong("verdict is %q, it must be pass or fail", e.Verdict)
+			continue
+		}
+		if e.Judge != nil && (e.Judge.Evaluator == "" || !isVerdict(e.Judge.Verdict)) {
+			wrong("judge needs a verdict, pass or fail, and an evaluator, as labels import writes them")
 			continue
 		}
 		l := e.Label
-		l.Pass = *e.Pass
-		key := [4]string{l.Case, l.Criterion, string(l.Answer), l.By}
+		key := [4]string{l.Case, l.Criterion, string(l.Evidence), l.By}
 		if before, twice := given[key]; twice {
 			wrong("%s labelled case %s for %s twice: line %d has it too; keep one", l.By, l.Case, l.Criterion, before)
 			continue
@@ -129,6 +119,8 @@ func Parse(path string, data []byte) (*File, error) {
 	}
 	return f, problems.Err()
 }
+
+func isVerdict(s string) bool { return s == Pass || s == Fail }
 
 // lines yields the lines of a file that are not blank, with their numbers from 1.
 func lines(data []byte) func(func(int, []byte) bool) {
@@ -165,25 +157,12 @@ func readLine(line []byte, keys []string, into any) string {
 	}
 	if err := json.Unmarshal(line, into); err != nil {
 		var wrong *json.UnmarshalTypeError
-		if ok := asTypeError(err, &wrong); ok {
-			return fmt.Sprintf("%s must be %s, found a JSON %s", wrong.Field, wantOf(wrong), wrong.Value)
+		if errors.As(err, &wrong) {
+			return fmt.Sprintf("%s must not be a JSON %s", wrong.Field, wrong.Value)
 		}
 		return fmt.Sprintf("cannot be read: %v", err)
 	}
 	return ""
-}
-
-func asTypeError(err error, into **json.UnmarshalTypeError) bool {
-	t, ok := err.(*json.UnmarshalTypeError)
-	*into = t
-	return ok
-}
-
-func wantOf(e *json.UnmarshalTypeError) string {
-	if e.Type.Kind().String() == "bool" {
-		return "true or false"
-	}
-	return "text"
 }
 
 // AppendLine appends a label or a retirement as a line of the file.
@@ -205,7 +184,7 @@ func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 	type answer struct{ pass, fail int }
 	people := map[evidence.Digest]*answer{}
 	var order []evidence.Digest
-	verdicts := map[evidence.Digest]*Verdict{}
+	verdicts := map[evidence.Digest]*Judged{}
 	said, by := false, map[string]bool{}
 	for i := range f.Labels {
 		l := &f.Labels[i]
@@ -218,20 +197,20 @@ func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 			t.Others++
 			continue
 		}
-		a := people[l.Answer]
+		a := people[l.Evidence]
 		if a == nil {
 			a = &answer{}
-			people[l.Answer], verdicts[l.Answer] = a, l.Judge
-			order = append(order, l.Answer)
+			people[l.Evidence], verdicts[l.Evidence] = a, l.Judge
+			order = append(order, l.Evidence)
 		}
-		if l.Pass {
+		if l.Verdict == Pass {
 			a.pass++
 		} else {
 			a.fail++
 		}
 	}
 	for _, id := range order {
-		switch a, judge := people[id], verdicts[id].Pass; {
+		switch a, judge := people[id], verdicts[id].Verdict == Pass; {
 		case a.pass > 0 && a.fail > 0:
 			t.Unsettled++
 		case a.pass > 0 && judge:
@@ -257,7 +236,7 @@ func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 }
 
 // same reports whether a verdict was given by the instrument of a metric.
-func same(v *Verdict, spec evidence.MetricSpec) bool {
+func same(v *Judged, spec evidence.MetricSpec) bool {
 	return v.Evaluator == spec.Evaluator && (v.Model == "" || len(spec.Served) == 0 || slices.Contains(spec.Served, v.Model))
 }
 

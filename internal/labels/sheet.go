@@ -13,18 +13,21 @@ import (
 )
 
 // Sheet is one answer to be labelled, without the judge's verdict: whoever has
-// seen that labels otherwise. Pass is filled in by a person; null is no label.
+// seen that labels otherwise.
 type Sheet struct {
 	Case      string          `json:"case"`
 	Criterion string          `json:"criterion"`
-	Answer    evidence.Digest `json:"answer"`
-	Pass      *bool           `json:"pass"`
+	Evidence  evidence.Digest `json:"evidence"`
+	Run       string          `json:"run"`
+	Verdict   string          `json:"verdict"`       // filled in by a person: pass or fail; "" is no label
 	Ask       string          `json:"ask,omitempty"` // what the judge was asked to decide
 	Input     json.RawMessage `json:"input,omitempty"`
 	Expected  json.RawMessage `json:"expected,omitempty"`
 	Context   []Passage       `json:"context,omitempty"`
 	Citations []string        `json:"citations,omitempty"`
 	Output    json.RawMessage `json:"output,omitempty"`
+
+	Line int `json:"-"` // of the file that it was read from
 }
 
 // Passage is a passage that reached the answering model.
@@ -33,7 +36,7 @@ type Passage struct {
 	Text string `json:"text,omitempty"`
 }
 
-var sheetKeys = []string{"case", "criterion", "answer", "pass", "ask", "input", "expected", "context", "citations", "output"}
+var sheetKeys = []string{"case", "criterion", "evidence", "run", "verdict", "ask", "input", "expected", "context", "citations", "output"}
 
 // Sample returns n of the ids in the order of a seeded shuffle, all when there
 // are fewer. The same seed and ids give the same sample, whatever their order.
@@ -71,10 +74,15 @@ func ParseSheets(path string, data []byte) ([]Sheet, error) {
 			wrong("%s", fault)
 			continue
 		}
-		if s.Case == "" || s.Criterion == "" || s.Answer == "" {
-			wrong("a sheet needs case, criterion and answer, as labels export wrote them")
+		if s.Case == "" || s.Criterion == "" || s.Evidence == "" || s.Run == "" {
+			wrong("a sheet needs case, criterion, evidence and run, as labels export wrote them")
 			continue
 		}
+		if s.Verdict != "" && !isVerdict(s.Verdict) {
+			wrong("verdict is %q, it must be pass or fail, or empty for no label", s.Verdict)
+			continue
+		}
+		s.Line = number
 		key := [2]string{s.Case, s.Criterion}
 		if before, twice := seen[key]; twice {
 			wrong("case %s is labelled twice for %s: line %d has it too; keep one", s.Case, s.Criterion, before)

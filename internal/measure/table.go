@@ -58,6 +58,13 @@ func NewTable(specs []evidence.MetricSpec, slices []string) *Table {
 	return t
 }
 
+// Trust sets what labels say of the judges of the metrics, in their order.
+func (t *Table) Trust(specs []evidence.MetricSpec) {
+	for i := range t.columns {
+		t.columns[i].spec.Trust = specs[i].Trust
+	}
+}
+
 // Add counts the outcome of the case at an index of the data set, from 0. It
 // counts nothing and returns an error when the index was added before, or when
 // the outcome does not fit the metrics and slices of the table.

@@ -154,9 +154,19 @@ func metricOf(m measure.Metric) Metric {
 		ID: m.Spec.ID, Kind: m.Spec.Kind, Estimate: finite(m.Estimate), Interval: intervalOf(m.Interval),
 		Cases: m.Cases, Range: finiteRange(m.Spec.Range), Unit: m.Spec.Unit, Source: m.Spec.Source,
 		Failures: failures(m), Exclusions: nonNil(slices.Clone(m.Exclusions)), Missing: nonNil(slices.Clone(m.Missing)),
-		Display: DisplayOf(m),
+		Display: DisplayOf(m), Judge: judgeOf(m.Spec, levelOf(m)),
 	}
 }
+
+// levelOf is the level of a metric's interval; that of most policies without one.
+func levelOf(m measure.Metric) float64 {
+	if m.Interval == nil {
+		return usualLevel
+	}
+	return m.Interval.Level
+}
+
+const usualLevel = 0.95
 
 // outsideNote says that values of a mean lie outside of its range, and what
 // follows; "" when none does.

@@ -1,0 +1,142 @@
+package labels
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+)
+
+const good = `{"case":"a","criterion":"grounded","evidence":"sha256:1","verdict":"pass","by":"p","at":"2026-11-24T09:30:00Z","judge":{"verdict":"pass","evaluator":"sha256:e","model":"m-1"}}
+{"case":"b","criterion":"grounded","evidence":"sha256:2","verdict":"fail","by":"p","at":"2026-11-24T09:30:00Z","judge":{"verdict":"pass","evaluator":"sha256:e","model":"m-1"}}
+{"case":"c","criterion":"grounded","evidence":"sha256:3","verdict":"pass","by":"p","at":"2026-11-24T09:30:00Z","judge":{"verdict":"fail","evaluator":"sha256:e"}}
+{"case":"d","criterion":"grounded","evidence":"sha256:4","verdict":"fail","by":"p","at":"2026-11-24T09:30:00Z","judge":{"verdict":"fail","evaluator":"sha256:e","model":"m-1"}}
+
+{"case":"d","criterion":"grounded","evidence":"sha256:4","verdict":"pass","by":"q","at":"2026-11-24T09:30:00Z","judge":{"verdict":"fail","evaluator":"sha256:e","model":"m-1"}}
+{"case":"a","criterion":"grounded","evidence":"sha256:1","verdict":"pass","by":"q","at":"2026-11-24T09:30:00Z","judge":{"verdict":"pass","evaluator":"sha256:e","model":"m-1"}}
+{"case":"e","criterion":"grounded","evidence":"sha256:5","verdict":"pass","by":"q","at":"2026-11-24T09:30:00Z","judge":{"verdict":"pass","evaluator":"sha256:older","model":"m-1"}}
+{"case":"f","criterion":"grounded","evidence":"sha256:6","verdict":"pass","by":"q","at":"2026-11-24T09:30:00Z","judge":{"verdict":"pass","evaluator":"sha256:e","model":"m-0"}}
+{"case":"g","criterion":"grounded","evidence":"sha256:7","verdict":"pass","by":"q","at":"2026-11-24T09:30:00Z"}
+{"case":"a","criterion":"tone","evidence":"sha256:8","verdict":"pass","by":"q","at":"2026-11-24T09:30:00Z"}
+`
+
+func spec() evidence.MetricSpec {
+	return evidence.MetricSpec{ID: "grounded", Type: "rubric_judge", Evaluator: "sha256:e", Served: []string{"m-1"}}
+}
+
+// TestOf: each answer counts once, and only for the instrument that judged it.
+func TestOf(t *testing.T) {
+	f, err := Parse("labels.jsonl", []byte(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := evidence.Trust{BothPass: 1, JudgeOnly: 1, HumanOnly: 1, BothFail: 0, Unsettled: 1, Others: 3, People: 2}
+	if got := f.Of(spec()); got == nil || *got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := f.Of(evidence.MetricSpec{ID: "other"}); got != nil {
+		t.Errorf("of a metric without labels: %+v", got)
+	}
+	retired := string(AppendLine(nil, Retirement{Criterion: "grounded", Retired: "nobody agrees", By: "p"}))
+	if f, err = Parse("labels.jsonl", []byte(good+retired)); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Of(spec()); got.Retired != "nobody agrees" || got.BothPass != 1 {
+		t.Errorf("retired: %+v", got)
+	}
+}
+
+// TestProblems: every line that is wrong is told, in one pass.
+func TestProblems(t *testing.T) {
+	_, err := Parse("labels.jsonl", []byte(`not json
+[1]
+{"case":"a","criterion":"grounded","evidence":"sha256:1","verdict":"yes","by":"p"}
+{"case":"a","criteron":"grounded"}
+{"case":"a","criterion":"grounded","verdict":"pass"}
+{"case":"a","criterion":"grounded","evidence":"sha256:1","verdict":true,"by":"p"}
+{"case":"a","criterion":"grounded","evidence":"sha256:1","verdict":"pass","by":"p"}
+{"case":"a","criterion":"grounded","evidence":"sha256:1","verdict":"fail","by":"p"}
+{"case":"b","criterion":"grounded","evidence":"sha256:2","verdict":"pass","by":"p","judge":{"verdict":"pass"}}
+{"criterion":"grounded","retired":"x"}
+`))
+	want := []string{
+		"labels.jsonl:1:1", "not valid JSON", "labels.jsonl:2:1", "a line must be a JSON object",
+		`labels.jsonl:3:1`, `verdict is "yes", it must be pass or fail`, "unknown key criteron, did you mean criterion?",
+		"a label without evidence, by", "labels.jsonl:6:1", "verdict must not be a JSON bool",
+		"p labelled case a for grounded twice: line 7 has it too", "judge needs a verdict, pass or fail, and an evaluator",
+		"a retirement needs criterion, retired and by",
+	}
+	if err == nil {
+		t.Fatal("no problem was found")
+	}
+	for _, w := range want {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("want %q in\n%s", w, err)
+		}
+	}
+}
+
+// TestSample: a sample is its seed's, in whatever order the ids come, and a
+// larger one begins with the smaller.
+func TestSample(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.SliceOfNDistinct(rapid.StringN(1, 5, -1), 0, 20, rapid.ID[string]).Draw(t, "ids")
+		seed := rapid.Uint64().Draw(t, "seed")
+		n := rapid.IntRange(0, 25).Draw(t, "n")
+		shuffled := rapid.Permutation(ids).Draw(t, "order")
+		got := Sample(ids, n, seed)
+		if !slices.Equal(got, Sample(shuffled, n, seed)) {
+			t.Fatal("the order of the ids changes the sample")
+		}
+		if len(got) != min(n, len(ids)) {
+			t.Fatalf("%d of %d ids, want %d", len(got), len(ids), n)
+		}
+		if more := Sample(ids, n+3, seed); !slices.Equal(more[:len(got)], got) {
+			t.Fatalf("%v does not begin with %v", more, got)
+		}
+	})
+}
+
+func TestSheets(t *testing.T) {
+	sheets, err := ParseSheets("sheets.jsonl", []byte(`{"case":"a","criterion":"g","evidence":"sha256:1","run":"run_1","verdict":"pass","output":{"x":1}}
+{"case":"b","criterion":"g","evidence":"sha256:2","run":"run_1","verdict":""}
+`))
+	if err != nil || len(sheets) != 2 || sheets[0].Verdict != Pass || sheets[1].Line != 2 {
+		t.Errorf("%+v, %v", sheets, err)
+	}
+	_, err = ParseSheets("sheets.jsonl", []byte(`{"case":"a","criterion":"g","evidence":"sha256:1","run":"run_1","verdict":"ok"}
+{"case":"b","criterion":"g"}
+{"case":"c","criterion":"g","evidence":"sha256:1","run":"run_1","verdict":"pass"}
+{"case":"c","criterion":"g","evidence":"sha256:1","run":"run_1","verdict":"fail"}
+`))
+	for _, want := range []string{`verdict is "ok"`, "a sheet needs case, criterion, evidence and run", "case c is labelled twice for g: line 3"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q in %v", want, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(good))
+	f.Add([]byte(`{"criterion":"g","retired":"x","by":"p"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := Parse("labels.jsonl", data)
+		if err != nil {
+			return
+		}
+		var again []byte
+		for _, l := range file.Labels {
+			again = AppendLine(again, l)
+		}
+		for _, r := range file.Retired {
+			again = AppendLine(again, r)
+		}
+		kept, err := Parse("labels.jsonl", again)
+		if err != nil || len(kept.Labels) != len(file.Labels) || len(kept.Retired) != len(file.Retired) {
+			t.Fatalf("%q is not read again: %v", again, err)
+		}
+	})
+}

@@ -488,8 +488,8 @@ func newLabelsRetire(env *Env) *cobra.Command {
 		Short: "take a judge out of use",
 		Long: `retire notes in the suite's labels that a judge is not to be used any more: rules on its
 metric are MANUAL_REVIEW from then on, evaluator_retired.`,
-		Example: `  oloproof labels retire groundedness --by NAME --reason "the provider stopped the model"
-  oloproof labels retire tone --by NAME --reason "nobody agrees on it"`,
+		Example: `  oloproof labels retire groundedness --by NAME --reason stopped-by-provider
+  oloproof labels retire tone --by NAME --reason nobody-agrees`,
 		Args: args(1, 1, "the criterion"),
 		RunE: func(_ *cobra.Command, given []string) error {
 			if strings.TrimSpace(by) == "" || strings.TrimSpace(reason) == "" {

@@ -113,6 +113,10 @@ func ruleReasons() []definition {
 		{decide.ReasonBaselineIncompatible, "The baseline was measured with another suite."},
 		{decide.ReasonEvaluatorChanged, "The two runs judged different things under this name, and the baseline does not hold what is needed to judge it again."},
 		{decide.ReasonTooFewPairs, "Too few of the baseline's cases are the same in both runs."},
+		{decide.ReasonNotValidated, "A model gives this metric, and nobody has labelled an answer that it judged: what it is worth is not known."},
+		{decide.ReasonRecalibration, "The labels are of answers that another instrument judged: the judge, or the model that served it, changed."},
+		{decide.ReasonBelowBar, "The labels do not show the agreement with people, or the freedom from bias, that the policy asks of a judge."},
+		{decide.ReasonEvaluatorRetired, "People took the judge of this metric out of use."},
 		{"suite_relaxed", "Cases or evaluators were removed or edited, and counting them as the baseline judged them would make the rule less favourable."},
 		{"version_changed_during_run", "The system's version changed between the first and the last case."},
 	}

@@ -74,6 +74,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 		Concurrency:     Concurrency{System: 8, Judge: 4},
 		Evaluators:      []Evaluator{{Type: "contains", Criterion: "ok"}},
 		MinSliceSupport: 30,
+		Labels:          DefaultLabels,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

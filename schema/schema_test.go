@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -133,6 +134,18 @@ func TestExamplesAreValid(t *testing.T) {
 		}
 		if err, ok := validate(s, string(data)); err != nil || !ok {
 			t.Errorf("%s: %v", file, err)
+		}
+	}
+	// The parts of suites of docs/endpoints.md.
+	page, err := os.ReadFile("../docs/endpoints.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range regexp.MustCompile("(?ms)^```yaml\nhttp:\n(.*?)^```$").FindAllStringSubmatch(string(page), -1) {
+		text := "project: p\ndataset: d.jsonl\nevaluators: [{type: contains, criterion: c}]\nsystem:\n  name: s\n  version: v\n  http:\n" +
+			regexp.MustCompile("(?m)^").ReplaceAllString(strings.TrimSuffix(block[1], "\n"), "  ")
+		if err, ok := validate(suiteSchema, text); err != nil || !ok {
+			t.Errorf("docs/endpoints.md: %v\nin\n%s", err, text)
 		}
 	}
 	for _, name := range policies.Names() {

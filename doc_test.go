@@ -21,6 +21,14 @@ import (
 // what it prints with the page.
 func TestTutorial(t *testing.T) { newDoc(t, "docs/tutorial.md").test() }
 
+// TestTutorialStaged types every command of docs/tutorial-staged.md.
+func TestTutorialStaged(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("no python3 is on PATH, and the page tries a reranker in Python")
+	}
+	newDoc(t, "docs/tutorial-staged.md").test()
+}
+
 // doc is a page of documentation that is being run. Its blocks are:
 //
 //   - ```console: commands behind "$ ", each followed by what it prints. A line
@@ -396,20 +404,25 @@ type normaliser struct {
 // shownIDs are the run ids of the pages, the first for the first run.
 var shownIDs = []string{
 	"run_01M8PE9Q4ZK7T2V5XWB3D8H6NC", "run_01M8PEC2R6Y0J9F4S1GMA7KQ5T", "run_01M8PEDX3B8W5N2V7HCT4Z9R6J", "run_01M8PEF7V1Q4M9K6D3YSX0G8BH",
+	"run_01M8PEGK2D7X4R9W1ZBN6H3T5V", "run_01M8PEH5Q8M1C6Y3KVG0S7J2FA", "run_01M8PEJ9W3B5T8N4RDX2Z6K1HQ", "run_01M8PEKT6Y0F2G9H5MCA4V8S3J",
+	"run_01M8PEM1N7R3V6K0WTB5D9X2GC",
 }
 
-// shownComparisons are the ids of comparisons of the pages, the first for the
-// first one. A page types their beginnings.
+// shownComparisons are the ids of comparisons and diagnoses of the pages, the
+// first for the first one. A page types their beginnings.
 var shownComparisons = []string{
 	"sha256:5b1e0c7d4a92f86310c5d7e2b94a60f3188d2c7be5f0946a73d1c82eb60f49a7",
 	"sha256:c04f7a1b93e8d25610b7f4a9d83c5e21f60a94b7d2e8135c7b90f6a4e31d8c52",
+	"sha256:7e92d05b1fa36c84e0d719b5c2483fa6915e70db84c3f2a1697b0e5d38c4a16f",
+	"sha256:19c5f8e60a7d423b95e1b0c7f3a86d24e90b17c5d8f24a3b60e7915cd2af4083",
+	"sha256:d36a0f914be8527c10f9d3e6a5b7824cf1e08d95b3a7c6420d9e5f18b07c4a2e",
 }
 
 // shownWord is how much of the id of a comparison a page types.
 const shownWord = len("sha256:5b1e0c7d4a92")
 
 var (
-	comparisonID = regexp.MustCompile(`(Comparison |oloproof report |oloproof inspect )(sha256:[0-9a-f]{64})`)
+	comparisonID = regexp.MustCompile(`(Comparison |[Dd]iagnosis |oloproof report |oloproof inspect )(sha256:[0-9a-f]{64})`)
 	runID        = regexp.MustCompile(`run_[0-9A-HJKMNP-TV-Z]{26}`)
 	minute       = regexp.MustCompile(`\b20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}\b`)
 	local        = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)

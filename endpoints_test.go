@@ -99,6 +99,7 @@ type reply struct {
 type endpoint struct {
 	t       *testing.T
 	dir     string
+	url     string
 	env     []string
 	preset  *suite.Preset
 	replies replies
@@ -151,6 +152,7 @@ func newEndpoint(t *testing.T, preset, more string, evaluator string, answers re
 	p := &endpoint{t: t, dir: t.TempDir(), preset: known, replies: answers}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
+	p.url = server.URL
 	p.env = append(os.Environ(), "AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI", "HOME="+p.dir)
 	for _, m := range regexp.MustCompile(`\$\{(\w+)\}`).FindAllStringSubmatch(known.HTTP, -1) {
 		p.env = append(p.env, m[1]+"=value-of-"+m[1])
@@ -244,6 +246,16 @@ func contextTexts(list []candidate) []string {
 	return texts(list)
 }
 
+// azureRun is a run of an agent, then its messages and steps.
+func azureRun(t *testing.T) replies {
+	return replies{
+		"/threads/runs":      {body: []byte(`{"id": "run_1", "object": "thread.run", "thread_id": "thread_1", "status": "queued"}`)},
+		"/runs/run_1":        {body: []byte(`{"id": "run_1", "object": "thread.run", "thread_id": "thread_1", "status": "completed"}`)},
+		"/thread_1/messages": {body: readBytes(t, "responses/azure_ai_agents_messages.json")},
+		"/runs/run_1/steps":  {body: readBytes(t, "responses/azure_ai_agents_run_steps.json")},
+	}
+}
+
 func TestEndpointBodies(t *testing.T) {
 	bodies := map[string]expectedBody{}
 	readTestdata(t, &bodies, "mappings.json")
@@ -267,12 +279,7 @@ func TestEndpointBodies(t *testing.T) {
 				answers["/context"] = reply{body: readBytes(t, "responses/pinecone_assistant_context.json")}
 				want.Result.Candidates = bodies["pinecone_assistant_context"].Result.Candidates
 			case "azure_ai_agents": // a run, then its messages and steps
-				answers = replies{
-					"/threads/runs":      {body: []byte(`{"id": "run_1", "object": "thread.run", "thread_id": "thread_1", "status": "queued"}`)},
-					"/runs/run_1":        {body: []byte(`{"id": "run_1", "object": "thread.run", "thread_id": "thread_1", "status": "completed"}`)},
-					"/thread_1/messages": {body: readBytes(t, "responses/azure_ai_agents_messages.json")},
-					"/runs/run_1/steps":  {body: readBytes(t, "responses/azure_ai_agents_run_steps.json")},
-				}
+				answers = azureRun(t)
 				moreKeys = "poll: {interval_s: 0.001}\n"
 				messages, steps := bodies["azure_ai_agents_messages"].Result, bodies["azure_ai_agents_run_steps"].Result
 				want.Result.Answer, want.Result.CitationIDs, want.Result.Candidates = messages.Answer, messages.CitationIDs, steps.Candidates

@@ -20,6 +20,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/redact"
+	"github.com/oloproof/oloproof-go/internal/report"
 	"github.com/oloproof/oloproof-go/internal/suite"
 	httpsystem "github.com/oloproof/oloproof-go/internal/system/http"
 )
@@ -176,9 +177,6 @@ var kept = []string{"Content-Type", "Retry-After", "Server", "Date", "X-Request-
 
 // call sends the one request.
 func (r *probing) call(ctx context.Context, address string) error {
-	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return usageError{fmt.Errorf("the URL is %q, it must begin with http:// or https:// and name a host", httpsystem.PublicURL(address))}
-	}
 	input, err := r.readInput()
 	if err != nil {
 		return err
@@ -186,27 +184,68 @@ func (r *probing) call(ctx context.Context, address string) error {
 	if !slices.Contains([]string{"POST", "PUT", "GET"}, r.flags.method) {
 		return usageError{fmt.Errorf("--method is %q, allowed are POST, PUT and GET", r.flags.method)}
 	}
-	req, err := http.NewRequestWithContext(ctx, r.flags.method, address, bytes.NewReader(input))
+	full, secrets, err := r.expand("the URL", address)
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(full)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return usageError{fmt.Errorf("the URL is %q, it must begin with http:// or https:// and name a host", httpsystem.PublicURL(address))}
+	}
+	if err := bareURL(address); err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, r.flags.method, full, bytes.NewReader(input))
 	if err != nil {
 		return usageError{fmt.Errorf("the URL cannot be called: %s", httpsystem.ErrorText(err))}
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream, */*")
 	req.Header.Set("User-Agent", "oloproof/"+Version())
-	secrets, err := r.setHeaders(req)
+	more, err := r.setHeaders(req)
 	if err != nil {
 		return err
 	}
-	if u := req.URL.User; u != nil {
-		password, _ := u.Password()
-		secrets = append(secrets, password, u.Username())
-	}
-	r.redact = redact.New(secrets)
-	r.Schema, r.URL, r.Method, r.Headers, r.Input = recordSchema, httpsystem.PublicURL(address), r.flags.method, r.flags.headers, json.RawMessage(input)
-	if req.URL.RawQuery != "" && !strings.Contains(req.URL.RawQuery, "key=") {
-		r.URL += "?" + r.redact.String(req.URL.RawQuery)
-	}
+	r.redact = redact.New(append(secrets, more...))
+	r.Schema, r.URL, r.Method, r.Headers, r.Input = recordSchema, address, r.flags.method, r.flags.headers, json.RawMessage(input)
 	return r.send(req)
+}
+
+// bareURL refuses a URL that holds a secret itself: it would be kept in a shell's
+// history and in what is written.
+func bareURL(address string) error {
+	u, err := url.Parse(variable.ReplaceAllString(address, "1"))
+	if err != nil {
+		return nil // what is wrong was said
+	}
+	if u.User != nil && !variable.MatchString(address) {
+		return usageError{errors.New("the URL holds a user name or password: put it into an environment variable and write it as ${NAME} in single quotes")}
+	}
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		if (secretHeader(name) || strings.Contains(strings.ToLower(name), "sig")) && value != "" && !strings.Contains(address, name+"=${") {
+			return usageError{fmt.Errorf("the URL holds a value for %s: put it into an environment variable and write it as %s=${NAME} in single quotes", name, name)}
+		}
+	}
+	return nil
+}
+
+// expand fills in the ${NAME} of a text from the environment and returns their
+// values, which are secrets.
+func (r *probing) expand(what, text string) (full string, secrets []string, err error) {
+	var missing []string
+	full = variable.ReplaceAllStringFunc(text, func(ref string) string {
+		v, ok := r.env.Lookup(ref[2 : len(ref)-1])
+		if !ok || v == "" {
+			missing = append(missing, ref[2:len(ref)-1])
+		}
+		secrets = append(secrets, v)
+		return v
+	})
+	if len(missing) > 0 {
+		return "", nil, usageError{fmt.Errorf("%s: the environment variable %s is not set", what, strings.Join(missing, ", "))}
+	}
+	return full, secrets, nil
 }
 
 // send sends the request and reads its answer.
@@ -220,7 +259,7 @@ func (r *probing) send(req *http.Request) error {
 		if req.Context().Err() != nil {
 			return req.Context().Err()
 		}
-		return problem.Errorf("no answer from %s: %s\n  %s", r.URL, r.redact.String(httpsystem.ErrorText(err)), unreached(req.URL))
+		return problem.Errorf("no answer from %s: %s\n  %s", r.publicURL(), r.redact.String(httpsystem.ErrorText(err)), unreached(req.URL))
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxProbed+1))
@@ -229,9 +268,9 @@ func (r *probing) send(req *http.Request) error {
 	case req.Context().Err() != nil:
 		return req.Context().Err()
 	case err != nil && len(body) == 0:
-		return problem.Errorf("no whole answer from %s: %s", r.URL, r.redact.String(httpsystem.ErrorText(err)))
+		return problem.Errorf("no whole answer from %s: %s", r.publicURL(), r.redact.String(httpsystem.ErrorText(err)))
 	case len(body) > maxProbed:
-		return problem.Errorf("the answer of %s is larger than %d MiB", r.URL, maxProbed>>20)
+		return problem.Errorf("the answer of %s is larger than %d MiB", r.publicURL(), maxProbed>>20)
 	}
 	r.Status = resp.StatusCode
 	r.Received = map[string]string{}
@@ -252,6 +291,42 @@ func (r *probing) send(req *http.Request) error {
 	return nil
 }
 
+// publicURL is the URL as it may be shown: with the names of variables, without
+// a query.
+func (r *probing) publicURL() string {
+	place, _, _ := strings.Cut(r.URL, "?")
+	return report.Clean(place)
+}
+
+// again is the command that looks at the same service once more.
+func (r *probing) again(more string) string {
+	words := []string{"oloproof", "probe"}
+	switch {
+	case r.flags.from != "":
+		words = append(words, "--from", shellWord(r.flags.from))
+	default:
+		words = append(words, shellWord(r.URL))
+		if len(r.Input) > 0 && len(r.Input) <= 200 {
+			words = append(words, "--input", shellWord(string(r.Input)))
+		} else if len(r.Input) > 0 {
+			words = append(words, "--input", shellWord(r.flags.input))
+		}
+	}
+	if r.flags.method != "POST" {
+		words = append(words, "--method", r.flags.method)
+	}
+	for _, h := range r.flags.headers {
+		words = append(words, "--header", shellWord(h))
+	}
+	if r.flags.stream {
+		words = append(words, "--stream")
+	}
+	if r.flags.preset != "" {
+		words = append(words, "--preset", r.flags.preset)
+	}
+	return strings.Join(append(words, more), " ")
+}
+
 // unreached says what most likely mends a call that reached nobody.
 func unreached(u *url.URL) string {
 	if host := u.Hostname(); host == "localhost" || host == "127.0.0.1" || host == "::1" {
@@ -263,7 +338,7 @@ func unreached(u *url.URL) string {
 // refused says what an answer of another status than 2xx means.
 func (r *probing) refused(resp *http.Response) error {
 	e := &evidence.ExecutionError{Kind: evidence.ErrStatus, HTTPStatus: resp.StatusCode}
-	text := fmt.Sprintf("%s answered %s", r.URL, strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))))
+	text := fmt.Sprintf("%s answered %s", r.publicURL(), strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))))
 	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
 		return problem.Errorf("%s and points to %s: call that address", text, httpsystem.PublicURL(resp.Header.Get("Location")))
 	}
@@ -320,7 +395,7 @@ func secretHeader(name string) bool {
 
 // setHeaders puts the headers of the command line on a request. Values come from
 // the environment; they are returned as secrets.
-func (r *probing) setHeaders(req *http.Request) (secrets []string, err error) {
+func (r *probing) setHeaders(req *http.Request) (secrets []string, _ error) {
 	for _, h := range r.flags.headers {
 		name, value, ok := strings.Cut(h, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
@@ -330,18 +405,11 @@ func (r *probing) setHeaders(req *http.Request) (secrets []string, err error) {
 		case secretHeader(name) && !variable.MatchString(value):
 			return nil, usageError{fmt.Errorf("--header %s: put the value into an environment variable and write it as '%s: ${NAME}' in single quotes, so that it is stored nowhere", name, name)}
 		}
-		var missing []string
-		value = variable.ReplaceAllStringFunc(value, func(ref string) string {
-			v, ok := r.env.Lookup(ref[2 : len(ref)-1])
-			if !ok || v == "" {
-				missing = append(missing, ref[2:len(ref)-1])
-			}
-			secrets = append(secrets, v)
-			return v
-		})
-		if len(missing) > 0 {
-			return nil, usageError{fmt.Errorf("--header %s: the environment variable %s is not set", name, strings.Join(missing, ", "))}
+		full, more, err := r.expand("--header "+name, value)
+		if err != nil {
+			return nil, err
 		}
+		value, secrets = full, append(secrets, more...)
 		if strings.ContainsFunc(name+value, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 			return nil, usageError{fmt.Errorf("--header %s holds a control character", name)}
 		}

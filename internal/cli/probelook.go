@@ -33,6 +33,7 @@ type seen struct {
 // look finds out what the body holds.
 func (r *probing) look() error {
 	question := textsOf(evidence.Value(r.Input))
+	question = question[:min(len(question), 1)]
 	if err := r.open(question); err != nil {
 		return err
 	}
@@ -244,8 +245,8 @@ func textsOf(v evidence.Value) []string {
 	return all
 }
 
-// questionAt returns which of several texts is the question: the last one of
-// the longest that has a space, -1 for none.
+// questionAt returns which of several texts is the question: one that ends with
+// a question mark before others, then the longest that has a space; -1 for none.
 func questionAt(texts []string) int {
 	best := -1
 	for i, s := range texts {

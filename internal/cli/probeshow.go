@@ -37,14 +37,14 @@ func (r *probing) print() error {
 	r.printFound(&b)
 	r.printMapped(&b)
 	fmt.Fprintf(&b, "\nFor system.http of the suite, beside url:\n\n%s", indented(r.keys, "    "))
-	fmt.Fprintf(&b, "\nNext: the same command with --write my-suite writes the suite; edit what is wrong there, oloproof check tells.\n")
+	fmt.Fprintf(&b, "\nNext: %s\n", report.Clean(r.again("--write my-suite")))
 	_, err := r.env.Stdout.Write([]byte(b.String()))
 	return err
 }
 
 func (r *probing) printCall(b *strings.Builder) {
-	if r.Status != 0 {
-		fmt.Fprintf(b, "%s %s: status %d in %.0f ms, %s, %d bytes\n", r.Method, report.Clean(r.URL), r.Status, r.LatencyMS, orNone(r.Received["Content-Type"], "no content type"), len(r.body))
+	if r.flags.from == "" {
+		fmt.Fprintf(b, "%s %s: status %d in %.0f ms, %s, %d bytes\n", r.Method, r.publicURL(), r.Status, r.LatencyMS, orNone(r.Received["Content-Type"], "no content type"), len(r.body))
 	} else {
 		fmt.Fprintf(b, "%d bytes from %s; nothing was called\n", len(r.body), r.flags.from)
 	}
@@ -84,7 +84,7 @@ func (r *probing) printFound(b *strings.Builder) {
 		line("answer", a.Sure, where, a.Why)
 		fmt.Fprintf(b, "%21s> %s\n", "", shown(a.Text))
 	} else {
-		line("answer", 0, "-", "")
+		fmt.Fprintf(b, "%-10s not found\n", "answer")
 	}
 	if s := p.Sources; s != nil {
 		where := s.Items
@@ -96,7 +96,7 @@ func (r *probing) printFound(b *strings.Builder) {
 			"retrieval": "what was retrieved", "context": "what was put into the prompt", "cited": "only what the answer cites",
 		}[s.Kind])
 	} else {
-		line("sources", 0, "-", "")
+		fmt.Fprintf(b, "%-10s not found\n", "sources")
 	}
 	if c := p.Citations; c != nil {
 		where := c.Markers

@@ -128,6 +128,29 @@ func asked(question string) string {
 	return string(text)
 }
 
+var inputName = regexp.MustCompile(`\bcase\.input\.([A-Za-z0-9_]+)`)
+
+// askedBy returns the input of a case as the templates of a preset want it.
+func askedBy(p *suite.Preset) func(question string) string {
+	return func(question string) string {
+		input := map[string]any{"question": question}
+		for _, m := range inputName.FindAllStringSubmatch(p.HTTP, -1) {
+			switch name := m[1]; name {
+			case "question":
+			case "documents":
+				input[name] = []any{map[string]any{"id": "doc-1", "data": map[string]any{"title": "its title", "snippet": "a passage that the service is given"}}}
+			default:
+				input[name] = "write " + name + " here"
+			}
+		}
+		text, err := json.Marshal(input)
+		if err != nil {
+			panic(err) // maps of texts
+		}
+		return string(text)
+	}
+}
+
 // write writes the suite of what was seen.
 func (r *probing) write(dir string) error {
 	if r.preset == nil && r.proposal.Answer == nil && r.proposal.Sources == nil {
@@ -290,7 +313,7 @@ func (e *Env) scaffoldPreset(dir, name, endpoint string, streams bool) error {
 	if u, err := url.Parse(endpoint); !strings.Contains(endpoint, "${") && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return problem.Errorf("--url is %q, it must begin with http:// or https:// and name a host", endpoint)
 	}
-	o := ownSuite{dir: dir, url: endpoint, preset: name, keys: "preset: " + name + "\n", input: asked}
+	o := ownSuite{dir: dir, url: endpoint, preset: name, keys: "preset: " + name + "\n", input: askedBy(p)}
 	if endpoint != p.URL {
 		o.notes = append(o.notes, "Such a service usually answers at "+p.URL)
 	}

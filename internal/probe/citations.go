@@ -246,5 +246,8 @@ func (p *Proposal) missing() {
 	if p.Citations == nil {
 		add("citations: citation_validity needs them")
 	}
+	if p.Sources == nil {
+		return
+	}
 	add("the depth of the retrieval: no service says it, so write how many sources you ask for (depth)")
 }

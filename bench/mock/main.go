@@ -1,6 +1,6 @@
 // Mock is the endpoint of the benchmarks: POST /answer gives a fixed answer
-// after a fixed latency, POST /candidate one of a changed service, and GET /count
-// says how many questions both have answered.
+// after a fixed latency, POST /candidate one of a changed service, POST /stream the
+// answer in pieces, and GET /count says how many questions all have answered.
 package main
 
 import (
@@ -65,8 +65,35 @@ func serve(addr string, latency time.Duration) error {
 	}
 	mux.HandleFunc("POST /answer", service(answers))
 	mux.HandleFunc("POST /candidate", service(candidate))
+	mux.HandleFunc("POST /stream", func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client is gone
+		}
+		number, err := workload.Number(body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		stream(w, answers[number%len(answers)])
+		count.Add(1)
+	})
 	mux.HandleFunc("GET /count", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, count.Load())
 	})
 	return http.Serve(listener, mux)
+}
+
+// stream sends an answer, then text in pieces.
+func stream(w http.ResponseWriter, answer []byte) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	flush := http.NewResponseController(w).Flush
+	fmt.Fprintf(w, "data: %s\n\n", answer)
+	_ = flush() // an error means that the client is gone, as below
+	for i := range workload.StreamPieces {
+		time.Sleep(workload.StreamTime / workload.StreamPieces)
+		fmt.Fprintf(w, "data: {\"piece\":\"word %d of the answer, \"}\n\n", i)
+		_ = flush()
+	}
+	fmt.Fprint(w, "data: [DONE]\n\n")
 }

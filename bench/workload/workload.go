@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 const (
@@ -131,6 +132,23 @@ func WriteProject(dir string, n int, url string, concurrency int) error {
 // WriteSuite writes only the suite of a project.
 func WriteSuite(dir, url string, concurrency int) error {
 	return os.WriteFile(filepath.Join(dir, "oloproof.yaml"), fmt.Appendf(nil, suite, url, concurrency), 0o644)
+}
+
+// StreamPieces is how many pieces of text a streamed answer has, and StreamTime
+// how long it takes.
+const (
+	StreamPieces = 40
+	StreamTime   = 2 * time.Second
+)
+
+// WriteStreams writes a project of n cases whose answers come in pieces: first what
+// [Answers] holds, as one frame, then text.
+func WriteStreams(dir string, n int, url string, concurrency int) error {
+	if err := WriteProject(dir, n, url, concurrency); err != nil {
+		return err
+	}
+	text := strings.Replace(fmt.Sprintf(suite, url, concurrency), "    output_path:", "    stream: {assemble: append, text: piece}\n    output_path:", 1)
+	return os.WriteFile(filepath.Join(dir, "oloproof.yaml"), []byte(text), 0o644)
 }
 
 func writeCases(path string, n int) (err error) {

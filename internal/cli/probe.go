@@ -250,7 +250,11 @@ func (r *probing) expand(what, text string) (full string, secrets []string, err 
 
 // send sends the request and reads its answer.
 func (r *probing) send(req *http.Request) error {
-	transport := httpsystem.NewTransport(1)
+	rules, err := r.env.openRules()
+	if err != nil {
+		return err
+	}
+	transport := rules.Transport(httpsystem.NewTransport(1))
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: r.flags.timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	start := r.env.Now()

@@ -75,13 +75,18 @@ func (x *activeRun) connect(concurrency int) (http.RoundTripper, func(), error) 
 // what to call, they only forbid what is forbidden to everybody.
 func (x *activeRun) guarded(rules **netguard.Rules, base *http.Transport) (*http.Transport, error) {
 	if *rules == nil {
-		getenv := func(name string) string { value, _ := x.env.Lookup(name); return value }
 		var err error
-		if *rules, err = netguard.New(netguard.Options{Open: true, Container: netguard.InContainer(getenv, os.ReadFile)}); err != nil {
+		if *rules, err = x.env.openRules(); err != nil {
 			return nil, err
 		}
 	}
 	return (*rules).Transport(base), nil
+}
+
+// openRules are the rules where nobody else proposes what to call.
+func (e *Env) openRules() (*netguard.Rules, error) {
+	getenv := func(name string) string { value, _ := e.Lookup(name); return value }
+	return netguard.New(netguard.Options{Open: true, Container: netguard.InContainer(getenv, os.ReadFile)})
 }
 
 // certificates reads the files of system.http.tls.

@@ -82,7 +82,7 @@ var may = map[string][]string{
 	"internal/judge":    {"internal/evidence", "internal/redact", "internal/suite"},
 	"internal/runner":   {"internal/evidence", "internal/redact"},
 	"internal/evaluate": {"internal/evidence", "internal/problem", "internal/suite"},
-	"internal/dataset":  {"internal/evidence", "internal/problem", "internal/relax"},
+	"internal/dataset":  {"internal/dataset/foreign", "internal/evidence", "internal/problem", "internal/relax"},
 	"internal/store":    {"internal/evidence", "internal/problem"},
 	"internal/stream":   {"internal/evidence"},
 

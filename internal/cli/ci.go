@@ -429,11 +429,14 @@ func (j *ciJob) checkPlaces(flags configFlags) error {
 		return strictyaml.ReadFile(name)
 	})
 	if s != nil && s.Dataset != "" && outside == nil {
-		name := s.Dataset
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(s.Dir, name)
+		for _, name := range dataFiles(s) {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(s.Dir, name)
+			}
+			if outside = j.inside(name); outside != nil {
+				break
+			}
 		}
-		outside = j.inside(name)
 	}
 	return outside
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/oloproof/oloproof-go/internal/compare"
 	"github.com/oloproof/oloproof-go/internal/dataset"
@@ -70,7 +71,7 @@ func openBaseSuite(ctx context.Context, read fileAt, config string) (*baseSuite,
 	if b.dir, err = os.MkdirTemp("", "oloproof-base-"); err != nil {
 		return nil, err
 	}
-	if err := b.open(ctx, read, beside(s.Dataset)); err != nil {
+	if err := b.open(ctx, read, beside); err != nil {
 		b.close()
 		return nil, fmt.Errorf("the data set at the base commit: %w", err)
 	}
@@ -92,19 +93,36 @@ func openBaseSuite(ctx context.Context, read fileAt, config string) (*baseSuite,
 	return b, nil
 }
 
-func (b *baseSuite) open(ctx context.Context, read fileAt, name string) error {
-	cases, err := read(ctx, name, maxBaseDataset)
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(b.dir, "cases.jsonl")
-	if err := os.WriteFile(file, cases, 0o600); err != nil {
-		return err
+// open copies the files of the data set and indexes it. beside turns a path of the
+// suite into one from the root.
+func (b *baseSuite) open(ctx context.Context, read fileAt, beside func(string) string) (err error) {
+	place := filepath.Join(b.dir, "data", filepath.Base(filepath.FromSlash(b.suite.Dataset)))
+	for _, name := range dataFiles(b.suite) {
+		content, err := read(ctx, beside(name), maxBaseDataset)
+		if err != nil {
+			return err
+		}
+		copied := filepath.Join(b.dir, "qrels")
+		if below, ok := strings.CutPrefix(filepath.ToSlash(name), filepath.ToSlash(b.suite.Dataset)); ok {
+			copied = place + filepath.FromSlash(below)
+		}
+		if err := os.MkdirAll(filepath.Dir(copied), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(copied, content, 0o600); err != nil {
+			return err
+		}
 	}
 	if b.eval, err = evaluate.New(b.suite); err != nil {
 		return err
 	}
-	b.data, err = dataset.Open(file, dataset.Options{Slices: b.suite.Slices, Visit: b.eval.Check})
+	form := b.suite
+	if b.suite.DataForm != nil && b.suite.DataForm.Qrels != "" {
+		copied := *b.suite
+		spec := *copied.DataForm
+		spec.Qrels, copied.DataForm, form = filepath.Join(b.dir, "qrels"), &spec, &copied
+	}
+	b.data, err = openDataset(form, place, dataset.Options{Slices: b.suite.Slices, Visit: b.eval.Check})
 	return err
 }
 

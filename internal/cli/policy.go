@@ -162,7 +162,7 @@ func openCases(s *suite.Suite) (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dataset.Open(path, dataset.Options{Slices: s.Slices})
+	return openDataset(s, path, dataset.Options{Slices: s.Slices})
 }
 
 // both reads two things and reports the problems of both together.

@@ -110,7 +110,7 @@ func (p *project) openData(collect func(error) error) error {
 	if p.suite.Dataset != "" {
 		path, err := casesPath(p.suite)
 		if err == nil {
-			p.data, err = dataset.Open(path, opt)
+			p.data, err = openDataset(p.suite, path, opt)
 		}
 		if err != nil {
 			if err := collect(err); err != nil {
@@ -139,6 +139,29 @@ func (p *project) visit() func(*evidence.Case) []string {
 		}
 		return messages
 	}
+}
+
+// dataFiles lists the files of a suite's data set, as the suite names them.
+func dataFiles(s *suite.Suite) []string {
+	if s.DataForm == nil {
+		return []string{s.Dataset}
+	}
+	return s.DataForm.Files(s.Dataset)
+}
+
+// openDataset opens the data set of a suite, which lies at path.
+func openDataset(s *suite.Suite, path string, opt dataset.Options) (*dataset.Dataset, error) {
+	if s.DataForm == nil {
+		return dataset.Open(path, opt)
+	}
+	form := *s.DataForm
+	if info, err := os.Stat(path); err == nil && info.IsDir() && form.Format == "" {
+		return nil, s.Problem(s.DatasetPos, "dataset: %s is a directory: add format: beir", filepath.ToSlash(s.Dataset))
+	}
+	if form.Qrels != "" && !filepath.IsAbs(form.Qrels) {
+		form.Qrels = filepath.Join(s.Dir, form.Qrels)
+	}
+	return dataset.OpenForeign(path, form, opt)
 }
 
 // casesPath returns where the data set of a suite lies.

@@ -280,7 +280,7 @@ func (x *diagnosis) noteData(s *suite.Suite) {
 	if err != nil {
 		return
 	}
-	data, err := dataset.Open(path, dataset.Options{})
+	data, err := openDataset(s, path, dataset.Options{})
 	if err != nil {
 		return // it is not needed
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"math"
 	"os"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -28,7 +29,10 @@ type Options struct {
 // Dataset is an indexed file of cases. It is safe for concurrent use.
 type Dataset struct {
 	path    string
-	file    *os.File
+	source  io.ReaderAt
+	size    int64    // bytes of source that are indexed
+	file    *os.File // nil when the cases are in memory
+	places  []place  // of the rows that the lines of source come from; nil when they are the file's own
 	entries []entry
 	digest  evidence.Digest
 	notes   []string
@@ -55,7 +59,7 @@ func Open(path string, opt Options) (*Dataset, error) {
 		}
 		return nil, problem.At(path, "cannot open the data set: %v", reason(err))
 	}
-	d := &Dataset{path: path, file: file, seed: maphash.MakeSeed()}
+	d := &Dataset{path: path, file: file, source: file, size: math.MaxInt64, seed: maphash.MakeSeed()}
 	if err = d.checkKind(); err == nil {
 		err = d.index(opt)
 	}
@@ -99,7 +103,15 @@ func (d *Dataset) ID(i int) string { return d.entries[i].id }
 func (d *Dataset) CaseDigest(i int) evidence.Digest { return evidence.DigestOf(d.entries[i].sum) }
 
 // Line returns the line of case i, from 1.
-func (d *Dataset) Line(i int) int { return d.entries[i].line }
+func (d *Dataset) Line(i int) int { return d.lineOf(d.entries[i].line) }
+
+// lineOf is the line in the file that a line of the source comes from.
+func (d *Dataset) lineOf(line int) int {
+	if d.places != nil {
+		return d.places[line-1].line
+	}
+	return line
+}
 
 // Digest returns the content id of the data set: over the sorted ids and
 // digests of its cases.
@@ -113,7 +125,7 @@ func (d *Dataset) Notes() []string { return d.notes }
 func (d *Dataset) Case(i int) (*evidence.Case, error) {
 	e := &d.entries[i]
 	text := make([]byte, e.length)
-	if _, err := d.file.ReadAt(text, e.offset); err != nil && err != io.EOF {
+	if _, err := d.source.ReadAt(text, e.offset); err != nil && err != io.EOF {
 		return nil, fmt.Errorf("read %s:%d: %w", d.path, e.line, reason(err))
 	} else if err == io.EOF {
 		return nil, d.changed(e)
@@ -125,7 +137,7 @@ func (d *Dataset) Case(i int) (*evidence.Case, error) {
 	if fault != nil {
 		return nil, d.changed(e)
 	}
-	c.ID, c.Index, c.Line, c.Digest = e.id, i, e.line, evidence.DigestOf(e.sum)
+	c.ID, c.Index, c.Line, c.Digest = e.id, i, d.lineOf(e.line), evidence.DigestOf(e.sum)
 	return c, nil
 }
 
@@ -134,4 +146,9 @@ func (d *Dataset) changed(e *entry) error {
 }
 
 // Close closes the file.
-func (d *Dataset) Close() error { return d.file.Close() }
+func (d *Dataset) Close() error {
+	if d.file == nil {
+		return nil
+	}
+	return d.file.Close()
+}

@@ -63,7 +63,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"key twice", `{"id":"a","input":{"q":1,"q":2}}`, []string{`1:26 key "q" stands twice`}},
 		{"field twice", `{"id":"a","input":1,"input":2}`, []string{`1:21 key "input" stands twice`}},
 		{"two objects", `{"id":"a","input":1} {"id":"b","input":1}`, []string{"1:22 more text after the JSON value"}},
-		{"JSON array", "\n[{\"id\":\"a\",\"input\":1},\n{}]", []string{"2:0 the file is a JSON array, want one object a line (JSON Lines): jq -c"}},
+		{"JSON array", "\n[{\"id\":\"a\",\"input\":1},\n{}]", []string{"2:0 the file is a JSON array, want one object a line (JSON Lines): say dataset"}},
 		{"object over lines", "{\n\"id\":\"a\"\n}\n", []string{"1:0 the object does not end on its line"}},
 		{"list later", "{\"id\":\"a\",\"input\":1}\n [1]", []string{"2:2 want one JSON object a line, found a list"}},
 		{"string", `"x"`, []string{"1:1 want one JSON object a line, found a string"}},

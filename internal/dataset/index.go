@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -74,7 +73,7 @@ func (d *Dataset) index(opt Options) error {
 		d: d, opt: opt, lines: map[string]int{}, inputs: map[uint64]int{},
 		unknown: map[string]int{}, refused: map[string]refusal{},
 	}
-	if err := x.read(d.file); err != nil {
+	if err := x.read(io.NewSectionReader(d.source, 0, d.size)); err != nil {
 		return problem.At(d.path, "cannot read the data set: %v", reason(err))
 	}
 	x.finish()
@@ -91,14 +90,14 @@ func (d *Dataset) index(opt Options) error {
 }
 
 // read takes each line of the file. A fault of the file as a whole ends it.
-func (x *indexer) read(file *os.File) error {
+func (x *indexer) read(file io.Reader) error {
 	r := bufio.NewReaderSize(file, 1<<20)
 	var at int64
 	if start, _ := r.Peek(4); bytes.HasPrefix(start, []byte("\xef\xbb\xbf")) {
 		n, _ := r.Discard(3)
 		at = int64(n)
 	} else if isUTF16(start) {
-		x.add(1, -1, nil, "the file is UTF-16, want UTF-8: iconv -f UTF-16 -t UTF-8 FILE")
+		x.add(1, -1, nil, "the file is UTF-16, want UTF-8: oloproof import FILE --to cases.jsonl converts it")
 		return nil
 	}
 	var long []byte
@@ -181,9 +180,9 @@ func wholeFile(text []byte, first bool) string {
 	case !first:
 		return ""
 	case text[0] == '[':
-		return "the file is a JSON array, want one object a line (JSON Lines): jq -c '.[]' FILE"
+		return "the file is a JSON array, want one object a line (JSON Lines): say dataset: {path: FILE, format: json}, or oloproof import FILE --to cases.jsonl"
 	case string(text) == "{":
-		return "the object does not end on its line, want one object a line (JSON Lines): jq -c . FILE"
+		return "the object does not end on its line, want one object a line (JSON Lines): say dataset: {path: FILE, format: json}, or oloproof import FILE --to cases.jsonl"
 	}
 	return ""
 }
@@ -218,7 +217,7 @@ func (x *indexer) line(l *parsedLine) {
 	}
 	c := &r.Case
 	e := entry{offset: l.at, length: len(text), line: number, seen: l.seen, sum: l.sum}
-	c.Index, c.Line, c.Digest = len(x.d.entries), number, evidence.DigestOf(e.sum)
+	c.Index, c.Line, c.Digest = len(x.d.entries), x.d.lineOf(number), evidence.DigestOf(e.sum)
 	if c.ID == "" {
 		c.ID = c.Digest.Hex()[:16]
 		if x.withoutID++; x.withoutID == 1 {
@@ -226,7 +225,7 @@ func (x *indexer) line(l *parsedLine) {
 		}
 	}
 	if earlier, ok := x.lines[c.ID]; ok {
-		x.add(number, -1, text, duplicate(c.ID, earlier, r))
+		x.add(number, -1, text, duplicate(c.ID, x.named(earlier), r))
 		return
 	}
 	e.id = c.ID
@@ -243,15 +242,23 @@ func (x *indexer) line(l *parsedLine) {
 	}
 }
 
-func duplicate(id string, earlier int, r row) string {
+// named says which line, or row of a foreign file, is meant.
+func (x *indexer) named(line int) string {
+	if line >= 1 && line <= len(x.d.places) {
+		return fmt.Sprintf("row %d", x.d.places[line-1].row)
+	}
+	return fmt.Sprintf("line %d", line)
+}
+
+func duplicate(id, earlier string, r row) string {
 	if !r.hasID {
-		return fmt.Sprintf("the case equals that of line %d and neither has an id: remove it, or give it an id", earlier)
+		return fmt.Sprintf("the case equals that of %s and neither has an id: remove it, or give it an id", earlier)
 	}
 	note := ""
 	if strings.Trim(id, "-0123456789") == "" {
 		note = fmt.Sprintf(" (%s and \"%s\" are one id)", short(id), short(id))
 	}
-	return fmt.Sprintf("duplicate id %q: line %d has it too%s", short(id), earlier, note)
+	return fmt.Sprintf("duplicate id %q: %s has it too%s", short(id), earlier, note)
 }
 
 // countInput notes cases with an input that an earlier case has.
@@ -296,11 +303,11 @@ func (x *indexer) notes() []string {
 		notes = append(notes, note)
 	}
 	if x.withoutID > 0 {
-		notes = append(notes, fmt.Sprintf("%s no id (first: line %d): 16 digits of the digest stand in, and change whenever the case changes", have(x.withoutID), x.firstWithoutID))
+		notes = append(notes, fmt.Sprintf("%s no id (first: %s): 16 digits of the digest stand in, and change whenever the case changes", have(x.withoutID), x.named(x.firstWithoutID)))
 	}
 	if x.repeated > 0 {
-		notes = append(notes, fmt.Sprintf("%s the input of an earlier case, such as %q (line %d) that of %q (line %d): each is executed and counted by itself",
-			have(x.repeated), short(x.d.ID(x.firstRepeated)), x.d.Line(x.firstRepeated), short(x.d.ID(x.original)), x.d.Line(x.original)))
+		notes = append(notes, fmt.Sprintf("%s the input of an earlier case, such as %q (%s) that of %q (%s): each is executed and counted by itself",
+			have(x.repeated), short(x.d.ID(x.firstRepeated)), x.named(x.d.entries[x.firstRepeated].line), short(x.d.ID(x.original)), x.named(x.d.entries[x.original].line)))
 	}
 	return notes
 }
@@ -330,6 +337,10 @@ func (x *indexer) add(line, offset int, text []byte, message string) {
 
 func (x *indexer) problem(line, offset int, text []byte, message string) problem.Problem {
 	p := problem.Problem{File: x.d.path, Line: line, Message: message}
+	if line >= 1 && line <= len(x.d.places) {
+		at := x.d.places[line-1]
+		p.Line, p.Message, offset = at.line, fmt.Sprintf("row %d: %s", at.row, message), -1
+	}
 	if offset >= 0 {
 		p.Column = utf8.RuneCount(text[:min(offset, len(text))]) + 1
 	}

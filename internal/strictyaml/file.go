@@ -46,6 +46,7 @@ type File struct {
 	problems  problem.List
 	unkept    int // problems found beyond maxFound
 	emptyHint string
+	most      int // values allowed, when more than maxNodes
 }
 
 // Parse reads data, the content of the file at path, into the variables that t
@@ -170,8 +171,8 @@ func (f *File) bounded(n *yaml.Node, depth int, active map[*yaml.Node]bool, coun
 	case depth > maxDepth:
 		f.problem(f.at(at), "lists and mappings are nested more than %d deep", maxDepth)
 		return false
-	case *count > maxNodes:
-		f.problem(f.at(at), "the file holds more than %d values, its aliases expanded", maxNodes)
+	case *count > max(f.most, maxNodes):
+		f.problem(f.at(at), "the file holds more than %d values, its aliases expanded", max(f.most, maxNodes))
 		return false
 	}
 	if len(n.Content) == 0 {

@@ -65,8 +65,12 @@ type source struct {
 // newSource checks the encoding of data and splits it into lines. fault is ""
 // when the text can be given to the YAML parser.
 func newSource(data []byte) (src source, at Position, fault string) {
-	if len(data) > MaxBytes {
-		return source{}, Position{}, fmt.Sprintf("the file is larger than %d MiB", MaxBytes>>20)
+	return newSourceUpTo(data, MaxBytes)
+}
+
+func newSourceUpTo(data []byte, most int) (src source, at Position, fault string) {
+	if len(data) > most {
+		return source{}, Position{}, fmt.Sprintf("the file is larger than %d MiB", most>>20)
 	}
 	if name := foreignEncoding(data); name != "" {
 		return source{}, Position{}, "the file is " + name + ": save it as UTF-8"

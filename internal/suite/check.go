@@ -41,6 +41,9 @@ func (s *Suite) check(f *strictyaml.File, d *draft, readFile func(string) ([]byt
 	}
 	s.checkSlices(f, d)
 	s.checkVersionFrom(f, d)
+	if fault := s.checkDataForm(); fault != "" {
+		f.Problem(s.DatasetPos, "%s", fault)
+	}
 	taken := map[string]string{}
 	claim := func(id, by string, at Position) {
 		if other, ok := taken[id]; ok && id != "" {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/oloproof/oloproof-go/internal/dataset/foreign"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/mapping"
 	"github.com/oloproof/oloproof-go/internal/problem"
@@ -25,8 +26,9 @@ type Suite struct {
 	Project         string
 	Dataset         string // as written, relative to Dir
 	DatasetPos      Position
-	Role            string // suite_role, or ""
-	Labels          string // as written, relative to Dir
+	DataForm        *foreign.Spec // how the data set is read; nil for a JSONL file of our own
+	Role            string        // suite_role, or ""
+	Labels          string        // as written, relative to Dir
 	System          System
 	Concurrency     Concurrency
 	Evaluators      []Evaluator

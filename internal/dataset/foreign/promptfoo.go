@@ -1,0 +1,183 @@
+package foreign
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+)
+
+// Where the assertions of a test go in expected. The evaluators that read them
+// are those of [PromptfooEvaluators].
+const (
+	expectEquals    = "equals"
+	expectContains  = "contains"
+	expectIContains = "icontains"
+	expectRefusal   = "refusal"
+)
+
+// promptfooRow takes a test: vars are the input, assertions what is expected.
+func promptfooRow(r *reader, b *built, number int, v evidence.Value, used map[string]bool) string {
+	if _, listed := evidence.Member(v, "vars"); listed {
+		return promptfooTest(r, b, number, v, used)
+	}
+	if _, listed := evidence.Member(v, "assert"); listed {
+		return promptfooTest(r, b, number, v, used)
+	}
+	for name, cell := range evidence.Members(v) {
+		used[name] = true
+		text, _ := evidence.Text(cell)
+		column, isSpecial := strings.CutPrefix(name, "__")
+		switch key, isMetadata := strings.CutPrefix(column, "metadata:"); {
+		case !isSpecial:
+			if strings.HasPrefix(text, "file://") {
+				return fmt.Sprintf("the variable %s stands in another file (%s): put its text here", name, shorten(text))
+			}
+			b.input.at([]string{name}).value = cell
+		case strings.HasPrefix(column, "expected"):
+			if fault := assertCell(r, b, number, text); fault != "" {
+				return fault
+			}
+		case column == "description":
+			b.metadata.at([]string{"description"}).value = cell
+		case isMetadata:
+			b.metadata.at([]string{strings.TrimSuffix(key, "[]")}).value = cell
+		default:
+			r.note(number, "column "+name+" of %s is not taken: it says how promptfoo asks or counts")
+		}
+	}
+	return ""
+}
+
+func promptfooTest(r *reader, b *built, number int, v evidence.Value, used map[string]bool) string {
+	for name, member := range evidence.Members(v) {
+		used[name] = true
+		switch name {
+		case "vars":
+			if member.Kind() != '{' {
+				return "vars: want a mapping, found " + evidence.Shorten(member, 60)
+			}
+			for variable, value := range evidence.Members(member) {
+				text, _ := evidence.Text(value)
+				switch {
+				case value.Kind() == '[':
+					return fmt.Sprintf("vars.%s is a list, of which promptfoo makes a test for each element: write the tests out", variable)
+				case strings.HasPrefix(text, "file://"):
+					return fmt.Sprintf("vars.%s stands in another file (%s): put its text here", variable, shorten(text))
+				}
+				b.input.at([]string{variable}).value = value
+			}
+		case "assert":
+			if member.Kind() != '[' {
+				return "assert: want a list, found " + evidence.Shorten(member, 60)
+			}
+			for a := range evidence.Elements(member) {
+				kind, _ := evidence.Member(a, "type")
+				value, _ := evidence.Member(a, "value")
+				name, _ := evidence.Text(kind)
+				if fault := assertion(r, b, number, name, value); fault != "" {
+					return fault
+				}
+			}
+		case "description":
+			b.metadata.at([]string{"description"}).value = member
+		case "metadata":
+			if member.Kind() != '{' {
+				return "metadata: want a mapping, found " + evidence.Shorten(member, 60)
+			}
+			for key, value := range evidence.Members(member) {
+				b.metadata.at([]string{key}).value = value
+			}
+		default:
+			r.note(number, name+" of %s is not taken: it says how promptfoo asks or counts")
+		}
+	}
+	return ""
+}
+
+// assertCell takes an assertion of a table, TYPE: VALUE or TYPE(THRESHOLD): VALUE;
+// a text without a type means equals.
+func assertCell(r *reader, b *built, number int, text string) string {
+	match := regexp.MustCompile(`^(not-)?([a-z][a-z-]*)(\([^)]*\))?(?::\s*|$)`).FindStringSubmatch(text)
+	if match == nil || !promptfooTypes(match[2]) {
+		return assertion(r, b, number, "equals", evidence.Value(quote(nil, text)))
+	}
+	kind, rest := match[1]+match[2], strings.TrimSpace(text[len(match[0]):])
+	value := evidence.Value(quote(nil, rest))
+	if strings.HasSuffix(kind, "-any") || strings.HasSuffix(kind, "-all") {
+		value = evidence.Value{'['}
+		for part := range strings.SplitSeq(rest, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				if len(value) > 1 {
+					value = append(value, ',')
+				}
+				value = quote(value, part)
+			}
+		}
+		value = append(value, ']')
+	}
+	return assertion(r, b, number, kind, value)
+}
+
+// promptfooTypes reports whether a word is a type of assertion.
+func promptfooTypes(word string) bool {
+	switch word {
+	case "equals", "contains", "icontains", "contains-any", "contains-all", "icontains-any", "icontains-all", "starts-with", "regex",
+		"is-json", "contains-json", "is-valid-openai-tools-call", "javascript", "python", "fn", "eval", "webhook", "similar", "llm-rubric", "grade",
+		"model-graded-closedqa", "model-graded-factuality", "factuality", "answer-relevance", "context-recall", "context-relevance", "context-faithfulness",
+		"cost", "latency", "perplexity", "levenshtein", "rouge-n", "bleu", "is-refusal", "moderation", "select-best", "is-xml", "is-sql", "classifier", "g-eval", "file":
+		return true
+	}
+	return false
+}
+
+// assertion puts one assertion into expected, or notes that it has no counterpart.
+func assertion(r *reader, b *built, number int, kind string, value evidence.Value) string {
+	key, group := "", "all_of"
+	switch kind {
+	case "equals":
+		n := b.expected.at([]string{expectEquals})
+		if n.value != nil {
+			r.note(number, "a second equals of %s has no counterpart: an answer equals one text")
+			return ""
+		}
+		if n.value = value; value == nil {
+			return "an equals without a value"
+		}
+		return ""
+	case "is-refusal", "not-is-refusal":
+		b.expected.at([]string{expectRefusal}).value = evidence.Value(map[bool]string{true: "true", false: "false"}[kind == "is-refusal"])
+		return ""
+	case "contains", "contains-all":
+		key = expectContains
+	case "contains-any":
+		key, group = expectContains, "any_of"
+	case "icontains", "icontains-all":
+		key = expectIContains
+	case "icontains-any":
+		key, group = expectIContains, "any_of"
+	default:
+		r.note(number, "the assertion "+shorten(kind)+" of %s has no counterpart in a case: see docs/datasets.md for what judges it")
+		return ""
+	}
+	if evidence.IsNull(value) {
+		return "the assertion " + kind + " has no value"
+	}
+	list, _ := listOf(value, "\x00")
+	if value.Kind() != '[' {
+		list = append(append(evidence.Value{'['}, value...), ']')
+	}
+	n := b.expected.at([]string{key, group})
+	if n.value == nil {
+		n.value = list
+		return ""
+	}
+	if group == "any_of" {
+		r.note(number, "a second "+kind+" of %s has no counterpart: one list of alternatives is kept")
+		return ""
+	}
+	both := distinct(append(append(n.value[:len(n.value)-1:len(n.value)-1], ','), list[1:]...))
+	n.value = append(join([]byte{'['}, both), ']')
+	return ""
+}

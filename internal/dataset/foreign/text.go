@@ -1,0 +1,128 @@
+package foreign
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"io"
+	"os"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// text reads a file as UTF-8: a byte order mark is skipped and UTF-16, as
+// spreadsheets write it, is decoded. It knows in which line each byte lies.
+type text struct {
+	*bufio.Reader
+	file  *os.File
+	lines *lineCounter
+}
+
+func openText(path string) (*text, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	raw := bufio.NewReaderSize(file, 64<<10)
+	start, _ := raw.Peek(4)
+	var source io.Reader = raw
+	switch {
+	case bytes.HasPrefix(start, []byte("\xef\xbb\xbf")):
+		_, _ = raw.Discard(3) // they were peeked
+	case bytes.HasPrefix(start, []byte{0xff, 0xfe}):
+		_, _ = raw.Discard(2)
+		source = &utf16Reader{source: raw, order: binary.LittleEndian}
+	case bytes.HasPrefix(start, []byte{0xfe, 0xff}):
+		_, _ = raw.Discard(2)
+		source = &utf16Reader{source: raw, order: binary.BigEndian}
+	case len(start) == 4 && start[0] != 0 && start[1] == 0 && start[3] == 0:
+		source = &utf16Reader{source: raw, order: binary.LittleEndian}
+	case len(start) == 4 && start[0] == 0 && start[1] != 0 && start[2] == 0:
+		source = &utf16Reader{source: raw, order: binary.BigEndian}
+	}
+	counter := &lineCounter{source: source, line: 1}
+	return &text{Reader: bufio.NewReaderSize(counter, 64<<10), file: file, lines: counter}, nil
+}
+
+// Close closes the file.
+func (t *text) Close() error { return t.file.Close() }
+
+// lineAt returns the line of the byte at an offset, which must not be smaller
+// than that of an earlier call.
+func (t *text) lineAt(offset int64) int { return t.lines.at(offset) }
+
+// lineCounter remembers where lines end until they are asked for.
+type lineCounter struct {
+	source io.Reader
+	read   int64
+	ends   []int64 // offsets of line feeds that were read and not passed
+	line   int     // of the first byte that was not passed
+}
+
+func (c *lineCounter) Read(p []byte) (int, error) {
+	n, err := c.source.Read(p)
+	for i, b := range p[:n] {
+		if b == '\n' {
+			c.ends = append(c.ends, c.read+int64(i))
+		}
+	}
+	c.read += int64(n)
+	return n, err
+}
+
+func (c *lineCounter) at(offset int64) int {
+	n := 0
+	for n < len(c.ends) && c.ends[n] < offset {
+		n++
+	}
+	c.line += n
+	c.ends = append(c.ends[:0], c.ends[n:]...)
+	return c.line
+}
+
+// utf16Reader decodes UTF-16. What is no character becomes U+FFFD.
+type utf16Reader struct {
+	source io.Reader
+	order  binary.ByteOrder
+	out    bytes.Buffer
+	high   uint16 // a first half whose second one has not come
+	err    error
+}
+
+func (u *utf16Reader) Read(p []byte) (int, error) {
+	for u.out.Len() < len(p) && u.err == nil {
+		var unit [2]byte
+		if _, err := io.ReadFull(u.source, unit[:]); err != nil {
+			if u.err = err; err == io.ErrUnexpectedEOF {
+				u.out.WriteRune(utf8.RuneError)
+				u.err = io.EOF
+			}
+			if u.high != 0 {
+				u.out.WriteRune(utf8.RuneError)
+			}
+			break
+		}
+		u.unit(u.order.Uint16(unit[:]))
+	}
+	if u.out.Len() > 0 {
+		return u.out.Read(p)
+	}
+	return 0, u.err
+}
+
+func (u *utf16Reader) unit(c uint16) {
+	if u.high != 0 {
+		r := utf16.DecodeRune(rune(u.high), rune(c))
+		u.high = 0
+		u.out.WriteRune(r)
+		if r != utf8.RuneError {
+			return
+		}
+	}
+	switch {
+	case 0xd800 <= c && c < 0xdc00:
+		u.high = c
+	default:
+		u.out.WriteRune(rune(c)) // a second half alone becomes U+FFFD
+	}
+}

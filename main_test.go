@@ -56,8 +56,9 @@ func TestScripts(t *testing.T) {
 			"changed": changed,
 			"notes":   notes,
 			// deployed_test.go
-			"deploys": deploys,
-			"posts":   posts,
+			"deploys":   deploys,
+			"posts":     posts,
+			"endpoints": endpoints, // stageendpoints_test.go
 
 			"capture": capture,
 			"exits":   exits,

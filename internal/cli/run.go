@@ -277,12 +277,12 @@ func (x *activeRun) publicURL() string {
 	return x.redact.String(httpsystem.PublicURL(x.resolved.URL))
 }
 
-// place is the system's URL as it tells one deployment from another: with its
-// query, which publicURL leaves out, and without secrets.
-func (x *activeRun) place() string {
-	u, err := url.Parse(x.resolved.URL)
+// place is a URL as it tells one deployment from another: with its query, which
+// publicURL leaves out, and without secrets.
+func (x *activeRun) place(raw string) string {
+	u, err := url.Parse(raw)
 	if err != nil {
-		return x.publicURL()
+		return x.redact.String(httpsystem.PublicURL(raw))
 	}
 	u.User, u.Fragment, u.RawFragment = nil, "", ""
 	return x.redact.String(u.String())

@@ -19,6 +19,8 @@ type system struct {
 	// code identifies the bytes that a program is made of, as far as they can be
 	// seen; "" when they cannot, or when there is no program.
 	code evidence.Digest
+	// places are where the endpoints of stages are; nil when that says nothing.
+	places []string
 	// cached says that answers are reused without being asked for, because code
 	// is all that they depend on.
 	cached bool
@@ -72,7 +74,10 @@ func (x *activeRun) identify(s *system) error {
 	case s.code != "":
 		details = append(details, detail{"system-code/v1", string(s.code)})
 	case m.System.URL != "" && x.resolved.Start == nil: // else the port is another one each time
-		details = append(details, detail{"system-at/v1", x.place()})
+		details = append(details, detail{"system-at/v1", x.place(x.resolved.URL)})
+	}
+	if s.places != nil {
+		details = append(details, detail{"system-at/v1", s.places})
 	}
 	if s.staged != nil {
 		details = append(details, detail{"system-staged/v1", s.staged})

@@ -3,10 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
+	"strings"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/report"
 	"github.com/oloproof/oloproof-go/internal/suite"
+	httpsystem "github.com/oloproof/oloproof-go/internal/system/http"
 	"github.com/oloproof/oloproof-go/internal/system/process"
 	"github.com/oloproof/oloproof-go/internal/system/staged"
 )
@@ -14,6 +18,9 @@ import (
 // openStaged starts the stages of a staged system and puts them together.
 func (x *activeRun) openStaged(ctx context.Context, concurrency int) (*system, error) {
 	rag := x.project.suite.System.RAG
+	if rag.HTTP != nil {
+		return x.openEndpoints(concurrency)
+	}
 	var p *program
 	var err error
 	needs := []string{process.MethodRetrieve, process.MethodGenerate}
@@ -31,6 +38,54 @@ func (x *activeRun) openStaged(ctx context.Context, concurrency int) (*system, e
 		return nil, err
 	}
 	return s, nil
+}
+
+// openEndpoints puts the endpoints of the stages together. What is deployed there
+// cannot be seen, so answers are reused only when asked for.
+func (x *activeRun) openEndpoints(concurrency int) (*system, error) {
+	rag := x.project.suite.System.RAG.HTTP
+	retrieve, closeRetrieve, err := x.stageEndpoint(rag.Retrieve, x.resolved.Retrieve, concurrency)
+	if err != nil {
+		return nil, err
+	}
+	generate, closeGenerate, err := x.stageEndpoint(rag.Generate, x.resolved.Generate, concurrency)
+	if err != nil {
+		closeRetrieve()
+		return nil, err
+	}
+	at := [2]string{x.place(x.resolved.Retrieve.URL), x.place(x.resolved.Generate.URL)}
+	s := &system{
+		close:  func() { closeRetrieve(); closeGenerate() },
+		called: report.Clean(x.redact.String(httpsystem.PublicURL(x.resolved.Retrieve.URL) + " and " + httpsystem.PublicURL(x.resolved.Generate.URL))),
+	}
+	if x.resolved.Start == nil { // else the port is another one each time
+		s.places = at[:]
+	}
+	stages := staged.Endpoints{Retrieval: retrieve, Generation: generate, Plain: len(rag.Retrieve.Artifacts) == 0, Passages: suite.Passages, Redact: x.redact}
+	if err := x.assemble(s, stages, suite.Declared{}, strings.Join(s.places, " ")); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// stageEndpoint makes the endpoint of a stage, and what closes it.
+func (x *activeRun) stageEndpoint(h *suite.HTTP, r *suite.ResolvedEndpoint, concurrency int) (*httpsystem.System, func(), error) {
+	transport, closeTransport, err := x.connect(concurrency)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := httpsystem.New(httpsystem.Config{
+		URL: r.URL, Method: h.Method, Headers: r.Headers, Timeout: h.Timeout, MaxBody: h.MaxBody,
+		Mapping: h.Mapping, Calls: r.Calls, UUID: (&uuids{random: x.env.Rand}).next,
+		Concurrency: concurrency, UserAgent: "oloproof/" + Version(), Redact: x.redact, Limits: suite.Limits{Retries: suite.DefaultRetries},
+		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: transport,
+	})
+	if err != nil {
+		closeTransport()
+		return nil, nil, err
+	}
+	return s, func() { s.Close(); closeTransport() }, nil
 }
 
 // stagedProgram makes a staged system of a program that offers the stages.

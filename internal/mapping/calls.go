@@ -15,7 +15,7 @@ import (
 // Documents lists the names of the answers that the requests bring beside the
 // one that is mapped.
 func (c *Calls) Documents() []string {
-	var names []string
+	names := slices.Clone(c.Given)
 	if c.Setup != nil {
 		names = append(names, Setup)
 	}
@@ -23,7 +23,7 @@ func (c *Calls) Documents() []string {
 		names = append(names, Accepted)
 	}
 	for _, r := range c.Requests {
-		if !slices.Contains(reserved, r.Name) {
+		if !slices.Contains(reserved, r.Name) && !slices.Contains(c.Given, r.Name) {
 			names = append(names, r.Name)
 		}
 	}
@@ -92,14 +92,14 @@ func CompileCalls(calls *Calls, expand func(key, text string) string) (*Sequence
 	if expand == nil {
 		expand = func(_, text string) string { return text }
 	}
-	var known []string
+	known := slices.Clone(calls.Given)
 	if calls.Setup != nil {
 		s.Setup = c.call(calls.Setup, Setup, "POST", known, expand)
 		known = append(known, Setup)
 	}
 	for i := range calls.Requests {
 		r := &calls.Requests[i]
-		if slices.Contains(reserved, r.Name) {
+		if slices.Contains(reserved, r.Name) || slices.Contains(calls.Given, r.Name) {
 			c.problem(r.Key, "the name %s is taken: give the request another one", r.Name)
 			continue
 		}

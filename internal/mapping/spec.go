@@ -138,6 +138,8 @@ type Calls struct {
 	Setup    *Request  `json:"setup,omitempty"`
 	Requests []Request `json:"requests,omitempty"` // in the order of the suite
 	Poll     *Poll     `json:"poll,omitempty"`
+	// Given names documents that every call is given besides the case.
+	Given []string `json:"-"`
 }
 
 // Request is one request. Path is appended to the URL of the system.

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,6 +12,10 @@ import (
 
 // httpKey begins the path of every key of system.http.
 const httpKey = "system.http."
+
+// prefix begins the path of every key of an endpoint: that of the system itself,
+// or of a stage of a staged system.
+func (h *HTTP) prefix() string { return cmp.Or(h.Key, httpKey) }
 
 // requestName is the pattern of the name of a further request, and fieldName
 // that of a member of an object that is put together.
@@ -23,7 +28,7 @@ const (
 func (h *HTTP) mappingTable() y.Table {
 	h.Places = map[string]Position{}
 	main := &h.Calls.Main
-	main.Key = httpKey + "request"
+	main.Key = h.prefix() + "request"
 	return y.Table{
 		{Key: "request", Type: h.mapping(main.Key, h.requestTable(main)), Null: true,
 			Doc: "What is sent for a case, with templates; when absent, the case's input as the JSON body."},
@@ -35,9 +40,9 @@ func (h *HTTP) mappingTable() y.Table {
 			Doc: "Further requests of each attempt by name; the answer of NAME is {{NAME}} and $NAME."},
 		{Key: "poll", Type: h.poll(), Null: true,
 			Doc: "How the answer of a service that works in the background is asked for."},
-		{Key: "ok", Type: h.condition(httpKey+"ok", func(c *mapping.Condition) { h.Spec.OK = c }), Null: true,
+		{Key: "ok", Type: h.condition(h.prefix()+"ok", func(c *mapping.Condition) { h.Spec.OK = c }), Null: true,
 			Doc: "What holds of an answer that is one; any other is an errored case, whatever its status."},
-		{Key: "error_message", Type: h.value(httpKey+"error_message", y.Into(&h.Spec.ErrorMessage)), Null: true,
+		{Key: "error_message", Type: h.value(h.prefix()+"error_message", y.Into(&h.Spec.ErrorMessage)), Null: true,
 			Doc: "Where an answer that is none says why."},
 		{Key: "output", Type: h.output(), Null: true,
 			Doc: "The output: a value, which must be text unless its type says otherwise, or an object of several under fields."},
@@ -45,12 +50,12 @@ func (h *HTTP) mappingTable() y.Table {
 			Doc: "Parts of the output's text that are not judged. The text as it came is kept beside it."},
 		{Key: "artifacts", Type: y.Entries(y.Into(&h.Artifacts), kindPattern, "a kind such as retrieval/v1", h.artifact),
 			Doc: "Where the response carries evidence: the kind and its dotted path, list indexes allowed, or how it is made."},
-		{Key: "usage", Type: h.mapping(httpKey+"usage", y.Table{
-			{Key: "input_tokens", Type: h.value(httpKey+"usage.input_tokens", y.Into(&h.Spec.Usage.InputTokens)), Null: true,
+		{Key: "usage", Type: h.mapping(h.prefix()+"usage", y.Table{
+			{Key: "input_tokens", Type: h.value(h.prefix()+"usage.input_tokens", y.Into(&h.Spec.Usage.InputTokens)), Null: true,
 				Doc: "Tokens that the service read."},
-			{Key: "output_tokens", Type: h.value(httpKey+"usage.output_tokens", y.Into(&h.Spec.Usage.OutputTokens)), Null: true,
+			{Key: "output_tokens", Type: h.value(h.prefix()+"usage.output_tokens", y.Into(&h.Spec.Usage.OutputTokens)), Null: true,
 				Doc: "Tokens that it wrote."},
-			{Key: "cost_usd", Type: h.value(httpKey+"usage.cost_usd", y.Into(&h.Spec.Usage.CostUSD)), Null: true,
+			{Key: "cost_usd", Type: h.value(h.prefix()+"usage.cost_usd", y.Into(&h.Spec.Usage.CostUSD)), Null: true,
 				Doc: "What the answer cost, in US dollars."},
 		}), Null: true, Doc: "Where the answer tells tokens and cost."},
 	}
@@ -119,12 +124,12 @@ func (h *HTTP) address(r *mapping.Request) y.Table {
 }
 
 func (h *HTTP) setup() y.Type {
-	r := &mapping.Request{Key: httpKey + "setup"}
+	r := &mapping.Request{Key: h.prefix() + "setup"}
 	return h.mapping(r.Key, h.address(r), h.requestTable(r)).At(func(Position) { h.Calls.Setup = r })
 }
 
 func (h *HTTP) further(name string, at Position, r *mapping.Request) y.Type {
-	r.Name, r.Key = name, httpKey+"requests."+name
+	r.Name, r.Key = name, h.prefix()+"requests."+name
 	return h.mapping(r.Key, h.address(r), h.requestTable(r), y.Table{
 		{Key: "when", Type: y.Enum(func(s string) { r.After = s == "after" }, "before", "after").Default("before"),
 			Doc: "Whether it is sent before or after the request of the case."},
@@ -132,7 +137,7 @@ func (h *HTTP) further(name string, at Position, r *mapping.Request) y.Type {
 }
 
 func (h *HTTP) poll() y.Type {
-	p := &mapping.Poll{Request: mapping.Request{Key: httpKey + "poll"}}
+	p := &mapping.Poll{Request: mapping.Request{Key: h.prefix() + "poll"}}
 	return h.mapping(p.Key, h.address(&p.Request), h.requestTable(&p.Request), y.Table{
 		{Key: "until", Type: h.conditionInto(p.Key+".until", &p.Until), Required: true,
 			Doc: "What holds of the answer once the work is done."},
@@ -146,7 +151,7 @@ func (h *HTTP) poll() y.Type {
 }
 
 func (h *HTTP) depth() y.Type {
-	key := httpKey + "depth"
+	key := h.prefix() + "depth"
 	return y.At(func(at Position) { h.Places[key], h.Spec.Depth.Key = at, key }, y.Either(
 		y.Int(y.Into(&h.Spec.Depth.N)).Min(1).Max(maxDepth),
 		y.Mapping(y.Table{{Key: "from", Type: template(&h.Spec.Depth.Template), Required: true,
@@ -241,7 +246,7 @@ func (h *HTTP) fields(key string, into *[]mapping.Field) *y.EntriesType {
 }
 
 func (h *HTTP) output() y.Type {
-	key := httpKey + "output"
+	key := h.prefix() + "output"
 	v, o := &mapping.Value{Key: key}, &h.Spec.Output
 	one, several := paths(v)
 	return y.At(func(at Position) { h.Places[key] = at; o.Value = v },
@@ -252,7 +257,7 @@ func (h *HTTP) output() y.Type {
 }
 
 func (h *HTTP) strip(s *mapping.Strip) y.Type {
-	s.Key = httpKey + "strip"
+	s.Key = h.prefix() + "strip"
 	return y.At(h.place(s.Key), y.Either(
 		y.Enum(y.Into(&s.Part), mapping.Think, mapping.References),
 		y.Mapping(y.Table{{Key: "regex", Type: y.String(y.Into(&s.Regex)).Want("a regular expression").Check(mapping.CheckRegex), Required: true,
@@ -267,7 +272,7 @@ const formOf = ".(form)"
 
 func (h *HTTP) artifact(kind string, at Position, a *ArtifactPath) y.Type {
 	a.Kind, a.Pos = kind, at
-	key := httpKey + "artifacts." + kind
+	key := h.prefix() + "artifacts." + kind
 	h.Places[key] = at
 	m := &mapping.Artifact{Kind: kind, Key: key}
 	v := &mapping.Value{Key: key}

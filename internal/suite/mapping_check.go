@@ -27,7 +27,7 @@ func (h *HTTP) completeMapping() {
 			h.Spec.Artifacts = append(h.Spec.Artifacts, *m)
 			continue
 		}
-		key := httpKey + "artifacts." + a.Kind
+		key := h.prefix() + "artifacts." + a.Kind
 		h.Spec.Artifacts = append(h.Spec.Artifacts, mapping.Artifact{
 			Kind: a.Kind, Optional: a.Optional, Key: key, Value: &mapping.Value{Paths: []string{a.Path}, Key: key},
 		})
@@ -37,7 +37,7 @@ func (h *HTTP) completeMapping() {
 		o.Value = nil
 	}
 	if o.Value == nil && o.Fields == nil && h.OutputPath != "" {
-		o.Value = &mapping.Value{Paths: []string{h.OutputPath}, Type: "any", Key: httpKey + "output_path"}
+		o.Value = &mapping.Value{Paths: []string{h.OutputPath}, Type: "any", Key: h.prefix() + "output_path"}
 	}
 	if h.Calls.Main.Method == "" {
 		h.Calls.Main.Method = h.Method
@@ -72,7 +72,7 @@ func (h *HTTP) mappedMeaning() meaning {
 		"strip": h.Spec.Strip, "usage": h.Spec.Usage,
 	}
 	for _, key := range mappedKeys {
-		if _, written := h.Places[httpKey+key]; written {
+		if _, written := h.Places[h.prefix()+key]; written {
 			m[key] = of[key]
 		}
 	}
@@ -96,7 +96,7 @@ func (h *HTTP) mappedMeaning() meaning {
 func (h *HTTP) checkMapping(f *strictyaml.File) {
 	at := func(key, format string, args ...any) { f.Problem(h.Place(key), format, args...) }
 	if _, twice := h.KeyPos["output"]; twice && h.KeyPos["output_path"].Line > 0 {
-		at(httpKey+"output", "output and output_path both say where the output stands: remove one")
+		at(h.prefix()+"output", "output and output_path both say where the output stands: remove one")
 	}
 	if method, ok := h.KeyPos["method"]; ok && h.Calls.Main.Method != h.Method {
 		f.Problem(method, "system.http.method is %s and system.http.request.method is %s: remove one", h.Method, h.Calls.Main.Method)
@@ -156,7 +156,7 @@ func (h *HTTP) URLs() []string {
 
 // Templates reports whether requests are made of templates, or are several.
 func (h *HTTP) Templates() bool {
-	_, request := h.Places[httpKey+"request"]
+	_, request := h.Places[h.prefix()+"request"]
 	return request || h.Calls.Setup != nil || h.Calls.Poll != nil || len(h.Calls.Requests) > 0
 }
 
@@ -174,7 +174,7 @@ func (h *HTTP) Sequence() *mapping.Sequence {
 func (h *HTTP) checkArtifactForm(f *strictyaml.File, a *ArtifactPath) bool {
 	m := a.Mapped
 	if m == nil {
-		key := httpKey + "artifacts." + a.Kind
+		key := h.prefix() + "artifacts." + a.Kind
 		_, written := h.Places[key+".path"]
 		if _, form := h.Places[key+formOf]; form && !written {
 			f.Problem(a.Pos, "%s says not where the artifact stands: write one of path, jq, items and markers", key)

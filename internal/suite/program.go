@@ -108,6 +108,9 @@ func (s *Suite) checkSystem(f *strictyaml.File, d *draft) {
 		{"timeout_s", []string{"callable", "rag"}, "system.timeout_s is for Python systems: a system of kind %s has timeout_s below system.%[1]s"},
 		{"code_paths", []string{"command", "callable", "rag"}, "system.code_paths is for programs: the code behind a system of kind %s cannot be seen, so change system.version with every deployment"},
 	} {
+		if rag := s.System.RAG; rule.key == "start" && rag != nil && rag.HTTP != nil {
+			continue
+		}
 		if at, ok := d.systemKeys[rule.key]; ok && !slices.Contains(rule.allowed, kind) {
 			f.Problem(at, rule.why, kind)
 		}

@@ -12,16 +12,17 @@ import (
 	y "github.com/oloproof/oloproof-go/internal/strictyaml"
 )
 
-// RAG is system.rag: a staged system. One of Object and Command is set.
+// RAG is system.rag: a staged system. One of Object, Command and HTTP is set.
 type RAG struct {
-	Object        string   // a Python class as MODULE:CLASS
-	Command       *Command // a program that offers retrieve and generate
-	Depth         int      // 0 when the suite does not say
-	TopK          int      // 0 when the suite does not say
-	TokenBudget   *int     // nil when the suite does not say
-	IndexVersion  string   // "" when the suite does not say
-	CitationsPath string   // "" when the suite does not say
-	CountTokens   string   // words or characters/4; "" leaves it to the system
+	Object        string     // a Python class as MODULE:CLASS
+	Command       *Command   // a program that offers retrieve and generate
+	HTTP          *Endpoints // an endpoint for each stage
+	Depth         int        // 0 when the suite does not say
+	TopK          int        // 0 when the suite does not say
+	TokenBudget   *int       // nil when the suite does not say
+	IndexVersion  string     // "" when the suite does not say
+	CitationsPath string     // "" when the suite does not say
+	CountTokens   string     // words or characters/4; "" leaves it to the system
 	Pos           Position
 	KeyPos        map[string]Position // of each key's value that is written
 }
@@ -37,12 +38,14 @@ const (
 const DefaultCitationsPath = "citations"
 
 func (r *RAG) table() *y.MapType {
-	command := &Command{}
+	command, endpoints := &Command{}, newEndpoints()
 	return y.Mapping(y.Table{
 		{Key: "object", Type: targetType(y.Into(&r.Object)),
 			Doc: "A Python class with retrieve and generate, or an instance of one, as MODULE:CLASS; modules are looked for beside the suite first."},
 		{Key: "command", Type: command.table().At(func(at Position) { r.Command, command.Pos = command, at }),
 			Doc: "A program in any language that offers retrieve and generate."},
+		{Key: "http", Type: endpoints.table().At(func(at Position) { r.HTTP, endpoints.Pos = endpoints, at }),
+			Doc: "An endpoint for each stage."},
 		{Key: "depth", Type: y.Int(y.Into(&r.Depth)).Min(1), Null: true,
 			Doc: "Candidates that are asked of the retrieval. Needed unless the program itself says it."},
 		{Key: "top_k", Type: y.Int(y.Into(&r.TopK)).Min(1), Null: true,
@@ -55,7 +58,7 @@ func (r *RAG) table() *y.MapType {
 			Doc: "Version of the index, part of the identity of the retrieval: change it whenever the index changes, or old retrievals are reused."},
 		{Key: "citations_path", Type: y.String(y.Into(&r.CitationsPath)).Want("a dotted path").Check(dottedPath), Null: true,
 			Doc: "Where the output has the list of cited ids, as a dotted path; citations when nobody says."},
-	}).Keys(y.Into(&r.KeyPos)).OneOf("object", "command")
+	}).Keys(y.Into(&r.KeyPos)).OneOf("object", "command", "http")
 }
 
 // meaning is what belongs to the identity of the system, as far as the suite
@@ -75,13 +78,19 @@ func (r *RAG) runs() meaning {
 	if c := r.Command; c != nil {
 		m["command"] = c.meaning()
 	}
+	if e := r.HTTP; e != nil {
+		m["retrieve"], m["generate"] = e.Retrieve.meaning(), e.Generate.meaning()
+	}
 	return m
 }
 
 // program returns the place and the key of the program that the stages are; ""
 // for stages that are called over HTTP.
 func (r *RAG) program() (Position, string) {
-	if r.Command != nil {
+	switch {
+	case r.HTTP != nil:
+		return Position{}, ""
+	case r.Command != nil:
 		return r.Command.Pos, "system.rag.command"
 	}
 	return cmp.Or(r.KeyPos["object"], r.Pos), "system.rag.object"
@@ -90,10 +99,13 @@ func (r *RAG) program() (Position, string) {
 // check finds what is wrong across the keys of a staged system.
 func (r *RAG) check(f *strictyaml.File, d *draft) {
 	if at, ok := d.systemKeys["timeout_s"]; ok && r.Object == "" {
-		f.Problem(at, "system.timeout_s is for Python systems: a program has timeout_s below system.rag.command")
+		f.Problem(at, "system.timeout_s is for Python systems: a stage has timeout_s below %s", choose(r.HTTP != nil, "system.rag.http.retrieve and generate", "system.rag.command"))
 	}
 	if r.Depth > 0 && r.TopK > r.Depth {
 		f.Problem(r.KeyPos["top_k"], "%s", topKAboveDepth(r.TopK, r.Depth))
+	}
+	if r.HTTP != nil {
+		r.HTTP.check(f, r)
 	}
 }
 

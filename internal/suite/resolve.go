@@ -36,6 +36,8 @@ type Resolved struct {
 	Headers [][2]string       // name and value
 	Calls   *mapping.Sequence // of an endpoint; nil is one request with the input as its body
 	Start   *ResolvedStart    // nil when no service is launched
+	// Retrieve and Generate are the endpoints of stages; nil for other systems.
+	Retrieve, Generate *ResolvedEndpoint
 	// VersionFrom is where a version is read; nil when it is not.
 	VersionFrom *ResolvedVersionFrom
 	Command     *ResolvedCommand // nil unless the system is a program
@@ -92,10 +94,6 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 		value := x.expand("system.http.headers."+header.Name, header.Value, header.Pos, valueFault(headerValue))
 		r.Headers = append(r.Headers, [2]string{header.Name, value})
 	}
-	if v := s.System.VersionFrom; v != nil {
-		r.VersionFrom = x.versionFrom(v, r.URL)
-		x.secrets = append(x.secrets, credentials(r.VersionFrom.URL)...)
-	}
 	if h.Auth != nil {
 		r.Auth = x.auth(h.Auth)
 	}
@@ -103,16 +101,18 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 		r.TLS = x.tls(h.TLS)
 	}
 	if h.Templates() {
-		r.Calls, _ = mapping.CompileCalls(&h.Calls, func(key, text string) string { // its problems are told when the suite is read
-			check := func(string) string { return "" }
-			switch {
-			case strings.HasSuffix(key, ".url"):
-				check = checkURL
-			case strings.Contains(key, ".headers."):
-				check = valueFault(headerValue)
-			}
-			return x.expand(key, text, h.Place(key), check)
-		})
+		r.Calls = x.sequence(h)
+	}
+	if rag := s.System.RAG; rag != nil && rag.HTTP != nil {
+		r.Retrieve, r.Generate = x.endpoint(rag.HTTP.Retrieve), x.endpoint(rag.HTTP.Generate)
+	}
+	if v := s.System.VersionFrom; v != nil {
+		at := r.URL
+		if r.Generate != nil {
+			at = r.Generate.URL
+		}
+		r.VersionFrom = x.versionFrom(v, at)
+		x.secrets = append(x.secrets, credentials(r.VersionFrom.URL)...)
 	}
 	if start != nil {
 		r.Start = x.start(start)
@@ -125,8 +125,21 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 		return nil, err
 	}
 	x.secrets = append(x.secrets, credentials(r.URL)...)
-	r.Secrets = slices.DeleteFunc(x.secrets, func(value string) bool { return isPlace(value, r.URL) })
+	r.Secrets = slices.DeleteFunc(x.secrets, func(value string) bool {
+		return slices.ContainsFunc(r.places(), func(place string) bool { return isPlace(value, place) })
+	})
 	return r, nil
+}
+
+// places lists the URLs that are called for the cases.
+func (r *Resolved) places() []string {
+	all := []string{r.URL}
+	for _, e := range []*ResolvedEndpoint{r.Retrieve, r.Generate} {
+		if e != nil {
+			all = append(all, e.URL)
+		}
+	}
+	return all
 }
 
 // program returns the place and the key of what makes the system a program; ""

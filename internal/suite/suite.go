@@ -96,16 +96,28 @@ func (s *System) URL() string {
 	return s.HTTP.URL
 }
 
-// URLs lists all URLs, as written, that the requests of a case go to.
+// URLs lists all URLs, as written, that the requests of a case go to, or that of
+// its version.
 func (s *System) URLs() []string {
-	if s.HTTP == nil {
-		return nil
+	var all []string
+	endpoints := []*HTTP{s.HTTP}
+	if s.RAG != nil && s.RAG.HTTP != nil {
+		endpoints = append(endpoints, s.RAG.HTTP.Retrieve, s.RAG.HTTP.Generate)
 	}
-	return append([]string{s.HTTP.URL}, s.HTTP.URLs()...)
+	for _, h := range endpoints {
+		if h != nil {
+			all = append(append(all, h.URL), h.URLs()...)
+		}
+	}
+	if v := s.VersionFrom; v != nil && v.URL != "" {
+		all = append(all, v.URL)
+	}
+	return all
 }
 
-// HTTP is system.http.
+// HTTP is system.http, or a stage of a staged system.
 type HTTP struct {
+	Key        string // beginning of the path of its keys; "" is system.http.
 	URL        string // with ${NAME} as written
 	URLPos     Position
 	Preset     string // name of the preset that stands under these keys, or ""

@@ -84,6 +84,7 @@ func (s *Suite) checkVersionFrom(f *strictyaml.File, d *draft) {
 		}
 	}
 	overHTTP := s.System.HTTP != nil
+	placed := overHTTP || s.System.RAG != nil && s.System.RAG.HTTP != nil
 	_, ofBody := v.KeyPos["path"]
 	if _, written := v.KeyPos["url"]; written && v.URL == "" {
 		return // it could not be read
@@ -92,12 +93,12 @@ func (s *Suite) checkVersionFrom(f *strictyaml.File, d *draft) {
 	case v.URL == "" && ofBody:
 		fault("path", "system.version_from.path needs a url, whose JSON body it is looked up in")
 	case v.URL == "" && !overHTTP:
-		fault("header", "system.version_from.header needs a url: a system of kind %s gives no answer over HTTP", s.System.Kind())
+		fault("header", "system.version_from.header needs a url: only an endpoint (system.http) says it with every answer")
 	case v.URL == "" && s.Cache:
 		fault("header", "system.version_from.header needs a url when answers are reused (cache: true): what is not called does not say its version")
 	case v.URL == "" && len(v.Headers) > 0:
 		fault("headers", "system.version_from.headers are those of the request to url, and there is none")
-	case strings.HasPrefix(v.URL, "/") && !overHTTP:
+	case strings.HasPrefix(v.URL, "/") && !placed:
 		fault("url", "system.version_from.url is a path, and a system of kind %s has no URL that it could belong to: write the whole URL", s.System.Kind())
 	}
 }

@@ -42,6 +42,7 @@ const (
 // because that is all that the client hands to its callbacks.
 type call struct {
 	of       *evidence.Case
+	given    map[string]evidence.Value // documents beside the case
 	attempts []evidence.Attempt
 	started  time.Time // of the first attempt
 	waited   time.Duration

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -33,6 +34,7 @@ func (s *System) several(t *attempts) {
 	}
 	t.several = func(req *http.Request, c *call) (*http.Response, answer) {
 		q := &sequence{s: s, t: t, req: req, docs: mapping.Documents{Named: map[string]evidence.Value{}}}
+		maps.Copy(q.docs.Named, c.given)
 		q.scope = mapping.Scope{Case: c.of, Docs: &q.docs, UUID: s.cfg.UUID(), Attempt: len(c.attempts) + 1}
 		a := q.attempt()
 		a.documents = &q.docs

@@ -173,7 +173,13 @@ func isToken(s string) bool {
 
 // Execute calls the system for one case. See [runner.System].
 func (s *System) Execute(ctx context.Context, c *evidence.Case) (evidence.Execution, error) {
-	call := &call{of: c}
+	return s.ExecuteWith(ctx, c, nil)
+}
+
+// ExecuteWith calls the system for one case, with documents beside it that the
+// requests and the mapping may name.
+func (s *System) ExecuteWith(ctx context.Context, c *evidence.Case, given map[string]evidence.Value) (evidence.Execution, error) {
+	call := &call{of: c, given: given}
 	req := &retryablehttp.Request{Request: s.template.WithContext(context.WithValue(ctx, callKey{}, call))}
 	if s.cfg.Calls == nil {
 		body := c.Input.Clone()

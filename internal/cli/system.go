@@ -24,6 +24,9 @@ type system struct {
 	// cached says that answers are reused without being asked for, because code
 	// is all that they depend on.
 	cached bool
+	// opaque says that it is a program of which nothing is known: no answer of it
+	// is reused, whoever asks.
+	opaque bool
 	// late reports whether the bytes turned out to be more than code knows, so
 	// that no answer may be kept for later runs; nil is never.
 	late    func() bool
@@ -104,8 +107,11 @@ func (s *system) keepsAnswers() bool { return s.late == nil || !s.late() }
 
 // reuses reports whether answers of earlier runs may be judged: when asked for,
 // and without being asked when the system is all that they depend on. An
-// explicit no holds.
+// explicit no holds, and so does that nothing is known of a program.
 func (x *activeRun) reuses(s *system) bool {
+	if s.opaque {
+		return false
+	}
 	if x.flags.reuseSet {
 		return x.flags.reuse
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 
@@ -56,9 +57,9 @@ type program struct {
 
 // system is what every kind of system says that is a program.
 func (p *program) system() *system {
-	s := &system{close: p.close, called: p.called, code: p.code, cached: p.code != "", late: p.Late, version: p.Hello().Version}
+	s := &system{close: p.close, called: p.called, code: p.code, cached: p.code != "", opaque: p.code == "", late: p.Late, version: p.Hello().Version}
 	if p.code == "" {
-		s.notes = append(s.notes, "system.code_paths does not say which files the program is made of, so it is called on every run: name them, and unchanged answers are reused")
+		s.notes = append(s.notes, "system.code_paths does not say which files the program is made of, so it is called on every run, with --reuse too: name them, and unchanged answers are reused")
 	}
 	return s
 }
@@ -85,7 +86,7 @@ func (x *activeRun) startProgram(ctx context.Context, c *suite.Command, needs ..
 	p.Client, err = process.Start(ctx, process.Config{
 		Command: run, Dir: dir,
 		Env:       append(x.env.Environ[:len(x.env.Environ):len(x.env.Environ)], x.resolved.Command.Env...),
-		Processes: c.Processes, Timeout: c.Timeout, Needs: needs, Redact: x.redact, Now: x.env.Now,
+		Processes: c.Processes, Timeout: c.Timeout, Needs: needs, Redact: x.redact, Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64,
 	})
 	if err != nil {
 		return nil, x.startProblem(ctx, c.Pos, err)
@@ -118,7 +119,7 @@ func (x *activeRun) startPython(ctx context.Context, kind, target string, at sui
 	p := &program{called: fmt.Sprintf("%s with %s", report.Clean(target), report.Clean(python.Interpreter))}
 	p.Client, err = process.Start(ctx, process.Config{
 		Command: python.Command(kind, target, dir, concurrency, s.System.Version != ""), Dir: dir, Env: x.env.Environ,
-		Processes: 1, Timeout: s.System.Timeout, OwnTimeout: s.System.DefaultTimeout, Needs: needs, Redact: x.redact, Now: x.env.Now,
+		Processes: 1, Timeout: s.System.Timeout, OwnTimeout: s.System.DefaultTimeout, Needs: needs, Redact: x.redact, Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64,
 	})
 	if err != nil {
 		python.Close()

@@ -33,6 +33,10 @@ const (
 	// deadAfter is how often a program may end, without an answer in between,
 	// until it is called dead.
 	deadAfter = 8
+	// A call that the program asks to repeat is made so many more times, the first
+	// of them after at most this pause.
+	mostRepeats = 3
+	firstPause  = 500 * time.Millisecond
 	// defaultGrace is how long a program may take to end by itself.
 	defaultGrace = 2 * time.Second
 	// drain bounds the wait for the last output once the processes are gone: one
@@ -52,6 +56,10 @@ type Config struct {
 	Needs      []string      // methods that it has to offer
 	Redact     *redact.Redactor
 	Now        func() time.Time
+	// Sleep waits before a call is made again for which the program asks that; it
+	// ends early with the context's error. Without it no call is.
+	Sleep  func(ctx context.Context, d time.Duration) error
+	Random func() float64 // uniform in [0,1), for the pauses
 }
 
 // Client speaks with a program. It is safe for concurrent use.
@@ -124,6 +132,7 @@ type Fault struct {
 	Detail    string             // last words or frames, line by line, without secrets
 	LatencyMS float64
 	Retried   []evidence.Attempt // calls before this one
+	again     bool               // the program asks that the call be made again
 	others    int                // cases that were in flight besides; the fault may be one of theirs
 }
 
@@ -150,7 +159,31 @@ func (f *Fault) Execution(started time.Time) evidence.Execution {
 //
 // A program that ends while several cases are in flight takes them all with it.
 // Each of them is asked again, alone, so that the one to blame is found.
+//
+// A call that the program asks to repeat is made four times at most, with pauses
+// as those of an endpoint.
 func (c *Client) Call(ctx context.Context, caseID, method string, params evidence.Value) (Reply, error) {
+	var before []evidence.Attempt
+	for pause := firstPause; ; pause *= 2 {
+		reply, err := c.attempt(ctx, caseID, method, params)
+		reply.Retried = append(before, reply.Retried...)
+		var fault *Fault
+		if !errors.As(err, &fault) {
+			return reply, err
+		}
+		fault.Retried = append(before, fault.Retried...)
+		if !fault.again || len(before) == mostRepeats || c.cfg.Sleep == nil {
+			return reply, err
+		}
+		before = append(fault.Retried, evidence.Attempt{Error: fault.Kind, LatencyMS: fault.LatencyMS})
+		if err := c.cfg.Sleep(ctx, time.Duration(c.cfg.Random()*float64(pause))); err != nil {
+			return Reply{}, err
+		}
+	}
+}
+
+// attempt is one call, and a second one alone when others may be to blame.
+func (c *Client) attempt(ctx context.Context, caseID, method string, params evidence.Value) (Reply, error) {
 	w := c.pick()
 	defer w.load.Add(-1)
 	w.alone.RLock()

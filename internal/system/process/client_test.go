@@ -390,3 +390,20 @@ func TestFloodOnStandardErrorIsBounded(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestSeveralProcesses(t *testing.T) {
+	cfg := config("serve")
+	cfg.Processes = 3
+	c := start(t, cfg)
+	// Each process answers to the third request only: three of nine calls wait for
+	// two others in the same one.
+	var all sync.WaitGroup
+	for i := range 9 {
+		all.Go(func() {
+			if reply, err := ask(c, fmt.Sprint(i), "hold"); err != nil || string(reply.Result) > "3" {
+				t.Errorf("%s, %v", reply.Result, err)
+			}
+		})
+	}
+	all.Wait()
+}

@@ -322,7 +322,7 @@ func (c *Client) read(caseID string, a answer, latency float64) (Reply, error) {
 		if detail == "" {
 			lines = a.log
 		}
-		return Reply{}, &Fault{Kind: evidence.ErrProgram, Message: "error: " + message, Detail: strings.Join(lines, "\n"), LatencyMS: latency}
+		return Reply{}, &Fault{Kind: evidence.ErrProgram, again: flag(a.failure, "retry"), Message: "error: " + message, Detail: strings.Join(lines, "\n"), LatencyMS: latency}
 	}
 	r := Reply{Result: a.result, LatencyMS: latency, Stderr: strings.Join(a.log, "\n")}
 	return r, c.readEvidence(caseID, a, &r)

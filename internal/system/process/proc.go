@@ -265,6 +265,7 @@ func (p *proc) supervise(stderr *os.File) {
 	<-p.ended
 	within(drain, answered)
 	within(drain, logged)
+	p.errors.settle()
 	p.stdout.Close()
 	stderr.Close()
 	p.stdin.Close()

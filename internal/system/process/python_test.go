@@ -1,11 +1,15 @@
 package process_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/system/process"
@@ -186,4 +190,42 @@ func TestPythonDeclaresItsTimeout(t *testing.T) {
 	c := start(t, cfg)
 	_, err := ask(c, "x", "echo")
 	wantFault(t, err, evidence.ErrTimeout, "no answer within 200ms", "")
+}
+
+// What the code calls transient is asked again, four times in all.
+func TestPythonTransientError(t *testing.T) {
+	dir := t.TempDir()
+	text := `
+from oloproof import TransientError
+
+calls = []
+
+def run(case):
+    calls.append(case)
+    if calls.count(case) < case:
+        raise TransientError("busy")
+    return len(calls)
+`
+	if err := os.WriteFile(filepath.Join(dir, "app.py"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config("")
+	cfg.Command, cfg.Env = python(t).Command(process.PythonCallable, "app:run", dir, 1, false), os.Environ()
+	var pauses []time.Duration
+	cfg.Sleep = func(_ context.Context, d time.Duration) error {
+		pauses = append(pauses, d)
+		return nil
+	}
+	cfg.Random = func() float64 { return 1 }
+	c := start(t, cfg)
+	reply, err := c.Call(t.Context(), "x", process.MethodRun, evidence.Value(`{"input":3}`))
+	if err != nil || string(reply.Result) != "3" || len(reply.Retried) != 2 || fmt.Sprint(pauses) != "[500ms 1s]" {
+		t.Errorf("%+v, %v, %v", reply, pauses, err)
+	}
+	_, err = c.Call(t.Context(), "x", process.MethodRun, evidence.Value(`{"input":9}`))
+	wantFault(t, err, evidence.ErrProgram, "error: oloproof.TransientError: busy (app.py:9, in run)", "app.py:9, in run\n    raise TransientError(\"busy\")")
+	var f *process.Fault
+	if !errors.As(err, &f) || len(f.Retried) != 3 {
+		t.Errorf("%+v", f)
+	}
 }

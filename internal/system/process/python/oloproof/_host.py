@@ -15,6 +15,8 @@ import sys
 import threading
 import traceback
 
+import oloproof
+
 from . import _record
 
 PROTOCOL = 1
@@ -525,6 +527,8 @@ class Host:
             error = {"message": err.problem + (f" ({place[-1]})" if place else ""), "artifact": err.kind, "detail": detail}
         elif isinstance(err, Fatal):
             error = {"message": str(err), "fatal": True}
+        elif isinstance(err, oloproof.TransientError):
+            error["retry"] = True
         elif isinstance(err, _record.NotJSON):
             error = {"message": str(err), "detail": ""}
         elif isinstance(err, (SystemExit, KeyboardInterrupt)):

@@ -1,8 +1,10 @@
 package mapping
 
 import (
+	"errors"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -223,5 +225,63 @@ func FuzzJQ(f *testing.F) {
 				t.Errorf("%s gives %s: %v", source, v, err)
 			}
 		}
+	})
+}
+
+// FuzzMap: whatever JSON a service answers, there is an output, or an error that
+// says what is wrong. Many cases are mapped at one time.
+func FuzzMap(f *testing.F) {
+	for _, seed := range []string{`{}`, `[]`, `null`, `{"a": "x [1]", "docs": [{"id": 1, "m": {"s": "0.5"}}, {"id": "b"}]}`, `{"a": {"answer": "<think>"}, "docs": {"id": 1}, "n": {"l": [{"l": [1]}, 2]}}`, `{"a": "x", "docs": [[], null, 1.5, {"id": ""}]}`} {
+		f.Add([]byte(seed))
+	}
+	one := func(key string, paths ...string) Value { return Value{Paths: paths, Key: key} }
+	docs, nested, text := one("d", "docs", "n.l"), one("n", "n.*.l.*"), one("o", "a")
+	text.Type = "any"
+	m, problems := Compile(Spec{
+		OK: &Condition{Value: one("ok", "error"), Absent: true}, Output: Output{Value: &text}, Strip: []Strip{{Part: Think}, {Part: References}},
+		Depth: Depth{N: 3}, Usage: Usage{InputTokens: &Value{Paths: []string{"n"}}},
+		Artifacts: []Artifact{
+			{Kind: evidence.RetrievalKind, Optional: true, Items: &docs, Fields: []Field{
+				{Name: "doc_id", Value: one("id", "id", "m.id")}, {Name: "score", Value: Value{JQ: ".m.s"}}, {Name: "metadata", Value: one("m", "m")},
+			}},
+			{Kind: evidence.ContextKind, Optional: true, Items: &nested},
+			{Kind: evidence.CitationsKind, Optional: true, Markers: &Markers{Style: "[1]", Of: evidence.RetrievalKind}},
+			{Kind: "trace", Optional: true, Value: &Value{JQ: "$main.n"}},
+		},
+	}, nil)
+	if problems != nil {
+		f.Fatal(problems)
+	}
+	c := &evidence.Case{ID: "one"}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		v, err := evidence.ParseJSON(body)
+		if err != nil {
+			return
+		}
+		check := func() {
+			r, err := m.Map(&Documents{Main: v}, c)
+			var own *Error
+			var broken *evidence.ContractError
+			switch {
+			case err == nil:
+				if _, err := evidence.ParseJSON(r.Output); err != nil {
+					t.Errorf("output %s: %v", r.Output, err)
+				}
+				var again evidence.Artifacts
+				for _, x := range r.Artifacts.Retrieval {
+					raw := evidence.AppendArtifacts(nil, &evidence.Artifacts{Retrieval: []evidence.Retrieval{x}})
+					list, _ := evidence.Lookup(raw, evidence.RetrievalKind+".0")
+					if err := evidence.DecodeArtifact(evidence.RetrievalKind, list, &again); err != nil {
+						t.Errorf("%s: %v", list, err)
+					}
+				}
+			case !errors.As(err, &own) && !errors.As(err, &broken):
+				t.Errorf("%T: %v", err, err)
+			}
+		}
+		var both sync.WaitGroup
+		both.Go(check)
+		check()
+		both.Wait()
 	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -130,8 +131,40 @@ func TestReadmeOwnEndpoint(t *testing.T) {
 	}
 }
 
+// TestReadmeOtherShape makes a suite of the README's fragments for a service of
+// its own shape.
+func TestReadmeOtherShape(t *testing.T) {
+	blocks := indented(t, "README.md")
+	answer, system := blockWith(t, blocks, `{"ok": true`), blockWith(t, blocks, "markers:")
+	var asked struct{ Message, Session string }
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || r.URL.Path != "/chat" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, answer)
+	}))
+	defer server.Close()
+	d := reader(t)
+	system = strings.ReplaceAll(strings.TrimSuffix(system, "\n"), "http://localhost:8000", server.URL)
+	d.write("oloproof.yaml", "version: 1\nproject: own\ndataset: cases.jsonl\nsystem:\n  name: own\n  version: v\n  "+
+		strings.ReplaceAll(system, "\n", "\n  ")+"\n"+blockWith(t, blocks, "evaluators:")+"  - {type: citation_validity, require_citations: true}\n")
+	d.write("cases.jsonl", blockWith(t, blocks, `{"id": "seats"`))
+	printed := d.run("oloproof check")
+	for _, want := range []string{"answer_correct: passed", "hit_rate_at_2: passed", "citations_valid: passed", "retrieval/v1 (context): depth 4, 1 candidate: kb-03\n"} {
+		if !strings.Contains(printed, want) {
+			t.Errorf("oloproof check does not print %q:\n%s", want, printed)
+		}
+	}
+	if asked.Message != "How many seats?" || len(asked.Session) != 36 {
+		t.Errorf("the service was asked %+v", asked)
+	}
+}
+
 var (
 	link      = regexp.MustCompile(`\]\(([^)\s]*)\)`)
+	code      = regexp.MustCompile("`[^`\n]*`")
 	titleLine = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	notInSlug = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
@@ -148,7 +181,7 @@ func TestLinks(t *testing.T) {
 	}
 	followed := 0
 	for _, page := range pages {
-		for _, m := range link.FindAllStringSubmatch(readFile(t, page), -1) {
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(readFile(t, page), ""), -1) {
 			path, anchor, _ := strings.Cut(m[1], "#")
 			if strings.Contains(path, "://") {
 				continue

@@ -23,7 +23,7 @@ func Compare(p *policy.Policy, c *compare.Comparison) Result {
 	}
 	for i := range r.Decisions {
 		d := &r.Decisions[i]
-		if d.State == policy.InsufficientEvidence {
+		if d.State == policy.InsufficientEvidence && d.Rule.Correction == "" {
 			d.Planning = planDifference(p.ConfidenceLevel, d)
 		}
 	}
@@ -87,6 +87,7 @@ func decideDifference(p *policy.Policy, rule policy.Rule, c *compare.Comparison)
 		// have other limits, where the p values of the test contradict each other.
 		x.Interval = x.IntervalAt(x.Interval.Level, marginOf(rule))
 	}
+	d.Difference = correctedDifference(p, rule, d.Difference)
 	d.MissingEvidence = nothingCompared(rule, c, d.Difference)
 	d.State, d.Reasons = stateOfDifference(p, rule, c, d.Difference)
 	return d

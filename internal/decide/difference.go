@@ -79,7 +79,7 @@ func insufficientDifference(p *policy.Policy, rule policy.Rule, c *compare.Compa
 	reasons = append(reasons, untrusted(p, d.Spec)...)
 	because(ReasonMissingnessExceedsPolicy, missingnessExceeds(rule, d.Cases))
 	because(ReasonMissingnessUnbounded, d.Spec.Kind == evidence.Mean && d.Cases.Missing > 0 && !bounded)
-	because(ReasonIntervalUnavailable, !limitsFor(p, d))
+	because(ReasonIntervalUnavailable, !limitsFor(p, rule, d))
 	because(ReasonInsufficientSupport, rule.MinSupport != nil && d.Cases.Eligible() < *rule.MinSupport)
 	return reasons
 }
@@ -118,9 +118,9 @@ func tooFewPairs(p *policy.Policy, c *compare.Comparison) bool {
 
 // limitsFor reports whether the difference has limits that may decide: at the
 // level and, of verdicts, by the method of the policy.
-func limitsFor(p *policy.Policy, d *compare.Difference) bool {
+func limitsFor(p *policy.Policy, rule policy.Rule, d *compare.Difference) bool {
 	method := cmp.Or(p.DifferenceMethod, stats.MethodPaired)
-	return intervalAt(p.ConfidenceLevel, d.Interval) && (d.Spec.Kind != evidence.Rate || d.Interval.Method == method)
+	return intervalAt(p.ConfidenceLevel, d.Interval) && (d.Spec.Kind != evidence.Rate || rule.Correction != "" || d.Interval.Method == method)
 }
 
 // limitsState compares the limits of a difference with zero or with the margin.

@@ -36,6 +36,7 @@ func Run(p *policy.Policy, metrics []measure.Metric, completeness evidence.Compl
 
 // decideRule decides one rule of one run; m is nil when the run has no such metric.
 func decideRule(p *policy.Policy, rule policy.Rule, m *measure.Metric) Decision {
+	m = corrected(p, rule, m)
 	d := Decision{Rule: rule, Metric: m, MissingEvidence: missingEvidence(rule, m)}
 	d.State, d.Reasons = ruleState(p, rule, m)
 	if m == nil {
@@ -45,7 +46,7 @@ func decideRule(p *policy.Policy, rule policy.Rule, m *measure.Metric) Decision 
 		failures := m.Cases.Observed - m.Passed
 		d.Failures = &failures
 	}
-	if d.State == policy.InsufficientEvidence && rule.Kind == policy.IntervalThreshold {
+	if d.State == policy.InsufficientEvidence && rule.Kind == policy.IntervalThreshold && rule.Correction == "" {
 		d.Planning = planRule(p.ConfidenceLevel, d)
 	}
 	return d

@@ -6,6 +6,7 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/policy"
+	"github.com/oloproof/oloproof-go/internal/stats"
 )
 
 func TestJudgesMustShowWhatTheyAreWorth(t *testing.T) {
@@ -67,6 +68,52 @@ func TestComparedJudgesMustShowWhatTheyAreWorth(t *testing.T) {
 		got := Compare(&policy.Policy{ConfidenceLevel: p.ConfidenceLevel, RequireValidatedEvaluators: true, JudgeFloor: p.JudgeFloor, Rules: []policy.Rule{rule}}, c).Decisions[0]
 		if got.State != x.state || got.Reasons[0] != x.first {
 			t.Errorf("%s: %s %v, want %s %s", name, got.State, got.Reasons, x.state, x.first)
+		}
+	}
+}
+
+// TestCorrectedRules: a rule with a correction is decided on what labels infer,
+// by a named method, and on nothing without labels.
+func TestCorrectedRules(t *testing.T) {
+	floor := 0.6
+	p := &policy.Policy{ConfidenceLevel: 0.95, RequireValidatedEvaluators: true, JudgeFloor: "none"}
+	lenient := &evidence.Trust{BothPass: 60, JudgeOnly: 40, BothFail: 100} // passes 40 of 140 wrong answers
+	for _, x := range []struct {
+		correction string
+		trust      *evidence.Trust
+		state      policy.State
+		reason     string
+		method     string
+	}{
+		{"", lenient, policy.Pass, ReasonLowerMeetsMinimum, stats.MethodRate},
+		{policy.CorrectionPPI, lenient, policy.InsufficientEvidence, ReasonIntervalOverlaps, stats.MethodPredictionPower},
+		{policy.CorrectionRoganGladen, lenient, policy.InsufficientEvidence, ReasonIntervalOverlaps, stats.MethodRoganGladen},
+		{policy.CorrectionPPI, nil, policy.InsufficientEvidence, ReasonNotValidated, stats.MethodPredictionPower},
+		{policy.CorrectionRoganGladen, &evidence.Trust{BothPass: 300, BothFail: 300}, policy.Pass, ReasonLowerMeetsMinimum, stats.MethodRoganGladen},
+	} {
+		m := verdicts(t, 280, 120)
+		m.Spec.Type, m.Spec.Trust = "rubric_judge", x.trust
+		d := decideRule(p, policy.Rule{ID: "r", Metric: "ok", Kind: policy.IntervalThreshold, Min: &floor, Correction: x.correction}, &m)
+		if d.State != x.state || d.Reasons[0] != x.reason || d.Metric.Interval.Method != x.method || d.Planning != nil && x.correction != "" {
+			t.Errorf("%q: %s %v by %s, planning %v; want %s %s by %s", x.correction, d.State, d.Reasons, d.Metric.Interval.Method, d.Planning, x.state, x.reason, x.method)
+		}
+		if m.Interval.Method != stats.MethodRate {
+			t.Error("the run's own metric was changed")
+		}
+	}
+	// Two runs: a judge that errs leaves more open.
+	d := verdictDifference(0.95, 30, 90, 400, 0)
+	d.Spec.Type, d.Spec.Trust = "rubric_judge", &evidence.Trust{BothPass: 300, JudgeOnly: 30, HumanOnly: 30, BothFail: 300}
+	rule := notWorse(0.05)
+	rule.Metric = d.Spec.ID
+	for correction, want := range map[string]string{"": stats.MethodPaired, policy.CorrectionPPI: stats.MethodPairedPredictionPower, policy.CorrectionRoganGladen: stats.MethodPairedRoganGladen} {
+		rule.Correction = correction
+		got := Compare(&policy.Policy{ConfidenceLevel: 0.95, Rules: []policy.Rule{rule}}, comparison(d)).Decisions[0]
+		if got.Difference.Interval.Method != want || got.State == policy.Pass {
+			t.Errorf("%q: %s by %s, want %s", correction, got.State, got.Difference.Interval.Method, want)
+		}
+		if correction == "" && got.State != policy.Fail {
+			t.Errorf("uncorrected: %s", got.State)
 		}
 	}
 }

@@ -120,9 +120,10 @@ func (r *Rule) checkKeys(f *strictyaml.File) {
 // checkFamilies returns the family of each rule that has one.
 func (p *Policy) checkFamilies(f *strictyaml.File) map[string]string {
 	kind := map[string]Kind{}
+	corrected := map[string]bool{}
 	var ids []string
 	for _, r := range p.Rules {
-		kind[r.ID] = r.Kind
+		kind[r.ID], corrected[r.ID] = r.Kind, r.Correction != ""
 		if r.ID != "" && !slices.Contains(ids, r.ID) {
 			ids = append(ids, r.ID)
 		}
@@ -142,6 +143,8 @@ func (p *Policy) checkFamilies(f *strictyaml.File) map[string]string {
 				f.Problem(position(family.KeyPos["rules"]), "the family %s names an unknown rule %s%s (rules: %s)", family.ID, id, didYouMean(id, ids), strings.Join(ids, ", "))
 			case k != "" && !k.Comparison():
 				f.Problem(position(family.KeyPos["rules"]), "the family %s names %s, a rule on one run: families hold comparison rules", family.ID, id)
+			case corrected[id]:
+				f.Problem(position(family.KeyPos["rules"]), "the family %s names %s, which has a correction: a corrected rule is decided by itself", family.ID, id)
 			case member[id] != "":
 				f.Problem(position(family.KeyPos["rules"]), "the rule %s is in the families %s and %s: a rule belongs to one", id, member[id], family.ID)
 			}
@@ -219,6 +222,9 @@ func (r Rule) against(spec evidence.MetricSpec) []fault {
 	var all []fault
 	add := func(key, format string, args ...any) { all = append(all, fault{key, fmt.Sprintf(format, args...)}) }
 	measured := spec.Source != ""
+	if r.Correction != "" && (!spec.AsksModel() || spec.Kind != evidence.Rate) {
+		add("correction", "correction is for the rate of a judge's passes, and no judge gives %s: remove it", spec.ID)
+	}
 	quantity := measured && spec.Kind != evidence.Rate
 	lo, hi := spec.Range[0], spec.Range[1]
 	threshold := func(key string, v *float64) {

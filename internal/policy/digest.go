@@ -37,11 +37,15 @@ func sorted[T cmp.Ordered](all []T) []T { return append([]T{}, slices.Sorted(sli
 func ruleMeaning(rules []Rule) meaning {
 	m := meaning{}
 	for _, r := range rules {
-		m[r.ID] = meaning{
+		rule := meaning{
 			"metric": r.Metric, "kind": r.Kind, "min": r.Min, "max": r.Max, "max_failures": r.MaxFailures,
 			"margin": r.Margin, "higher_better": r.HigherBetter, "max_missing_fraction": r.MaxMissing,
 			"requires_manual_review": r.ManualReview, "scope": r.Scope, "min_support": r.MinSupport, "judge_bias_bar": r.JudgeBiasBar,
 		}
+		if r.Correction != "" {
+			rule["correction"] = r.Correction
+		}
+		m[r.ID] = rule
 	}
 	return m
 }

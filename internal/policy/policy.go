@@ -90,10 +90,17 @@ type Rule struct {
 	Scope        string   // global, or slice/metadata.KEY=VALUE for comparison rules
 	MinSupport   *int
 	JudgeBiasBar *float64
-	Line, Column int // of the rule
+	Correction   string // of a judge's error: "" for none, CorrectionPPI or CorrectionRoganGladen
+	Line, Column int    // of the rule
 	// KeyPos holds the position {line, column} of each key's value, by key.
 	KeyPos map[string][2]int
 }
+
+// The corrections of a metric for the error of its judge.
+const (
+	CorrectionPPI         = "ppi"          // prediction-powered: the judge's rate, less its bias on labelled answers
+	CorrectionRoganGladen = "rogan_gladen" // by sensitivity and specificity on labelled answers
+)
 
 // Family is a set of comparison rules whose error rate is controlled together.
 type Family struct {

@@ -278,6 +278,7 @@ func ruleSettings() []setting[*Rule] {
 		less("max_missing_fraction", func(r *Rule) *float64 { return r.MaxMissing }, 1), // more of it blocks whatever block_on says
 		boolean("requires_manual_review", true, func(r *Rule) bool { return r.ManualReview }, toReview...),
 		more("min_support", func(r *Rule) *float64 { return float(r.MinSupport) }, 0, toUndecided...),
+		word("correction", "", func(r *Rule) string { return r.Correction }).noted("another estimate, of which it is not known whether it is laxer"),
 		less("judge_bias_bar", func(r *Rule) *float64 { return r.JudgeBiasBar }, math.Inf(1)),
 	}
 }

@@ -260,7 +260,7 @@ func decisionOf(x decide.Decision) Decision {
 	d := Decision{
 		Rule: r.ID, Metric: r.Metric, Kind: string(r.Kind), State: string(x.State),
 		Reasons: nonNil(slices.Clone(x.Reasons)), MaxFailures: r.MaxFailures, Failures: x.Failures,
-		Margin: finite(r.Margin), Requires: requires(r, x.Metric), Planning: planningOf(x), Line: r.Line,
+		Margin: finite(r.Margin), Requires: requires(r, x.Metric), Planning: planningOf(x), Line: r.Line, Correction: r.Correction,
 		Display: Display{Estimate: noEstimate, Interval: noInterval},
 	}
 	switch {
@@ -275,8 +275,23 @@ func decisionOf(x decide.Decision) Decision {
 	return d
 }
 
+// correctionWords names a correction wherever its figures stand.
+func correctionWords(correction string) string {
+	switch correction {
+	case policy.CorrectionPPI:
+		return ", corrected for the judge's error (prediction-powered)"
+	case policy.CorrectionRoganGladen:
+		return ", corrected for the judge's error (Rogan-Gladen)"
+	}
+	return ""
+}
+
 // requires says the condition of a rule on one run in words.
 func requires(r policy.Rule, m *measure.Metric) string {
+	return limitWords(r, m) + correctionWords(r.Correction)
+}
+
+func limitWords(r policy.Rule, m *measure.Metric) string {
 	switch {
 	case r.MaxFailures != nil:
 		return "at most " + count(*r.MaxFailures, "failure")

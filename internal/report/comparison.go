@@ -202,7 +202,7 @@ func comparisonDecision(x decide.Decision, metrics []measure.Metric) Decision {
 	if diff := x.Difference; diff != nil {
 		d.Estimate, d.Interval, d.Cases, d.Display = finite(diff.Estimate), intervalOf(diff.Interval), diff.Cases, DifferenceDisplay(diff)
 	}
-	d.Requires = compareRequires(r, ruleScale(x, metrics))
+	d.Requires, d.Correction = compareRequires(r, ruleScale(x, metrics)), r.Correction
 	return d
 }
 
@@ -227,6 +227,10 @@ func ruleScale(x decide.Decision, metrics []measure.Metric) *Scale {
 
 // compareRequires says the condition of a comparison rule in words.
 func compareRequires(r policy.Rule, s *Scale) string {
+	return marginWords(r, s) + correctionWords(r.Correction)
+}
+
+func marginWords(r policy.Rule, s *Scale) string {
 	if s == nil {
 		s = &Scale{}
 	}

@@ -114,7 +114,9 @@ type Decision struct {
 	Planning    *Planning     `json:"planning" jsonschema:"nullable"`
 	Family      string        `json:"family,omitzero"`         // that corrects the rule
 	Adjusted    *float64      `json:"adjusted_alpha,omitzero"` // error at which the family tested the rule again
-	Line        int           `json:"line,omitzero"`           // of the rule in the policy file
+	// Correction took the error of a judge out of estimate and interval; absent when none did.
+	Correction string `json:"correction,omitzero" jsonschema:"enum=ppi,enum=rogan_gladen"`
+	Line       int    `json:"line,omitzero"` // of the rule in the policy file
 }
 
 // Interval is an interval with raw doubles; null is "no bound".

@@ -295,8 +295,11 @@ func (f *foreign) policies() {
 
 func (f *foreign) decision(d *Decision) {
 	f.one("the state of a rule", d.State, string(policy.Pass), string(policy.Fail), string(policy.InsufficientEvidence), string(policy.ManualReview))
-	rule := policy.Rule{Kind: policy.Kind(d.Kind), MaxFailures: d.MaxFailures, Margin: d.Margin, HigherBetter: d.Direction != "max"}
+	rule := policy.Rule{Kind: policy.Kind(d.Kind), MaxFailures: d.MaxFailures, Margin: d.Margin, HigherBetter: d.Direction != "max", Correction: d.Correction}
 	names(&d.Rule, &d.Metric, &d.Family)
+	if d.Correction != "" {
+		f.one("the correction of a rule", d.Correction, policy.CorrectionPPI, policy.CorrectionRoganGladen)
+	}
 	if d.Slice != nil {
 		name(d.Slice)
 	}

@@ -330,7 +330,7 @@ func checkInvariants(t *testing.T, s *Suite) {
 			}
 		}
 		if slices.Contains(e.Needs(), evidence.RetrievalKind) && e.K < 1 {
-			t.Fatalf("k is %d", e.K)
+			t.Fatalf("%s: k is %d", e.Type, e.K)
 		}
 		if e.Type == "json_schema" && e.Schema.Kind() != '{' {
 			t.Fatalf("schema %s", e.Schema)

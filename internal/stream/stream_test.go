@@ -400,3 +400,19 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestPageNamesEveryAssembler asks that docs/endpoints.md has the row of each.
+func TestPageNamesEveryAssembler(t *testing.T) {
+	page, err := os.ReadFile("../../docs/endpoints.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range stream.Kinds() {
+		if row := fmt.Sprintf("| `%s` | `%s` | %s |\n", k.Name, k.Format, k.Doc); !strings.Contains(string(page), row) {
+			t.Errorf("docs/endpoints.md has no row %s", row)
+		}
+		if got, ok := stream.KindOf(k.Name); !ok || got.Doc != k.Doc {
+			t.Errorf("%s stands twice", k.Name)
+		}
+	}
+}

@@ -1,9 +1,9 @@
 package dataset
 
 import (
-	"bytes"
 	"fmt"
 	"hash/maphash"
+	"io"
 
 	"github.com/oloproof/oloproof-go/internal/dataset/foreign"
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -15,12 +15,12 @@ import (
 // cannot be taken is a problem, so that no case is missing without a word.
 func OpenForeign(path string, spec foreign.Spec, opt Options) (*Dataset, error) {
 	d := &Dataset{path: path, seed: maphash.MakeSeed()}
-	var text bytes.Buffer
+	var text pages
 	var problems problem.List
 	more := 0
 	result, err := foreign.Read(path, spec, func(row foreign.Row) error {
-		text.Write(row.Case)
-		text.WriteByte('\n')
+		text.add(row.Case)
+		text.add([]byte{'\n'})
 		d.places = append(d.places, place{row.Number, row.Line})
 		return nil
 	}, func(r foreign.Refusal) {
@@ -33,7 +33,7 @@ func OpenForeign(path string, spec foreign.Spec, opt Options) (*Dataset, error) 
 	if err != nil {
 		return nil, err
 	}
-	d.source, d.size = bytes.NewReader(text.Bytes()), int64(text.Len())
+	d.source, d.size = &text, text.size
 	err = d.index(opt)
 	if list, ok := err.(problem.List); ok && len(problems) > 0 {
 		if d.Len() == 0 && len(d.places) == 0 { // that there is no case follows from the refusals
@@ -53,6 +53,44 @@ func OpenForeign(path string, spec foreign.Spec, opt Options) (*Dataset, error) 
 	}
 	d.notes = append([]string{fmt.Sprintf("the data set is read as %s: %s", result.Format, cases(d.Len()))}, append(result.Notes, d.notes...)...)
 	return d, nil
+}
+
+// pages hold text that grows, without a copy of it when it does.
+type pages struct {
+	all  [][]byte
+	size int64
+}
+
+const pageSize = 1 << 20
+
+func (p *pages) add(text []byte) {
+	p.size += int64(len(text))
+	for len(text) > 0 {
+		last := len(p.all) - 1
+		if last < 0 || len(p.all[last]) == pageSize {
+			p.all = append(p.all, make([]byte, 0, pageSize))
+			last++
+		}
+		n := min(len(text), pageSize-len(p.all[last]))
+		p.all[last] = append(p.all[last], text[:n]...)
+		text = text[n:]
+	}
+}
+
+// ReadAt implements [io.ReaderAt].
+func (p *pages) ReadAt(into []byte, at int64) (n int, err error) {
+	for n < len(into) {
+		page := int((at + int64(n)) / pageSize)
+		if page >= len(p.all) {
+			return n, io.EOF
+		}
+		from := int((at + int64(n)) % pageSize)
+		if from >= len(p.all[page]) {
+			return n, io.EOF
+		}
+		n += copy(into[n:], p.all[page][from:])
+	}
+	return n, nil
 }
 
 // place is where a case stands in the file it was read from.

@@ -281,9 +281,10 @@ func (x *indexer) finish() {
 			continue
 		}
 		p := r.first
-		p.Message = fmt.Sprintf("%s is not supported yet: remove it", name)
+		row := p.Message // "row N: " in a foreign file
+		p.Message = fmt.Sprintf("%s%s is not supported yet: remove it", row, name)
 		if r.cases < x.rows {
-			p.Message = fmt.Sprintf("%d of %d cases have %s: all cases have it or none, and it is not supported yet", r.cases, x.rows, name)
+			p.Message = row + fmt.Sprintf("%d of %d cases have %s: all cases have it or none, and it is not supported yet", r.cases, x.rows, name)
 		}
 		x.problems.Add(p)
 	}

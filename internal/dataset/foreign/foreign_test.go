@@ -305,3 +305,45 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// The suite that a configuration becomes is one that loads, whatever it holds:
+// package suite reads it in testdata/script/import.txtar. Here: it ends, and
+// nothing that looks like a secret is copied.
+func FuzzPromptfoo(f *testing.F) {
+	f.Add([]byte("prompts: [x]\nproviders: [{id: https, config: {url: 'https://x/', headers: {X-Api-Key: hunter2hunter2}, transformResponse: json.a}}]\ndefaultTest: {assert: [{type: regex, value: a}, {type: regex, value: b}, {type: cost, threshold: 1}]}\ntests: [{vars: {q: x}}]\n"))
+	f.Add([]byte("tests: x\nprompts: y\ntargets: {id: 'http://x/'}\n"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := filepath.Join(t.TempDir(), "promptfooconfig.yaml")
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		config, err := OpenPromptfoo(path)
+		if err != nil || config == nil {
+			return
+		}
+		suite, _ := config.Suite("p", "data/cases.jsonl", []string{"contains", "equals", "icontains", "refusal", "other"})
+		if strings.Contains(string(suite), "hunter2hunter2") && strings.Contains(string(content), "X-Api-Key: hunter2hunter2") {
+			t.Errorf("a secret is copied:\n%s", suite)
+		}
+	})
+}
+
+func FuzzQrels(f *testing.F) {
+	f.Add("q 0 d 1\nq d 2\nquery-id corpus-id score\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		path := filepath.Join(t.TempDir(), "qrels")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := &reader{path: path, refuse: func(Refusal) {}, noted: map[string]*tally{}}
+		q, err := r.readQrels(path)
+		if err != nil {
+			return
+		}
+		for id, labels := range q.labels {
+			if !json.Valid(append(append([]byte{'['}, labels...), ']')) {
+				t.Errorf("judgments of %q are %s", id, labels)
+			}
+		}
+	})
+}

@@ -137,3 +137,42 @@ func TestIDsOfAnyKind(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+func TestTemplateTexts(t *testing.T) {
+	scope := &Scope{Case: &evidence.Case{ID: "a/b", Input: evidence.Value(`{"q": "x", "n": 1.50, "t": true, "z": null, "l": [1, "y"]}`)}, UUID: "u", Attempt: 2}
+	for _, test := range []struct{ source, want, fault string }{
+		{"{{case.id}} {{ case.input.q }}-{{attempt}}{{uuid}}", "a/b x-2u", ""},
+		{"{{case.input.n}} {{case.input.t}} {{case.input.l.1}}", "1.50 true y", ""},
+		{"{{case.input.l | tojson}}{{case.input.q|tojson}}", `[1,"y"]"x"`, ""},
+		{`{{"{{"}}name{{ "}" }}}`, "{{name}}", ""},
+		{"{{case.input.l}}", "", `{{case.input.l}} is a list, where text is needed: write {{case.input.l | tojson}}`},
+		{"{{case.input.z}}", "", `{{case.input.z}} is null, where text is needed`},
+		{"{{case.input.missing}}", "", `{{case.input.missing}}: nothing at "missing": the value has no "missing" (keys: "q", "n", "t", "z", "l")`},
+		{"{{case.metadata.x}}", "", `{{case.metadata.x}}: there is no case.metadata`},
+		{"{{depth}}", "", `{{depth}}: the suite names no system.http.depth`},
+		{"{{setup.id}}", "", `{{setup.id}}: there is no setup`},
+	} {
+		tpl, err := compileText(test.source, []string{Setup}, nil)
+		if err != nil {
+			t.Errorf("%s: %v", test.source, err)
+			continue
+		}
+		got, err := tpl.Render(scope)
+		switch {
+		case test.fault != "" && (err == nil || err.Error() != test.fault), test.fault == "" && err != nil, got != test.want:
+			t.Errorf("%s: got %q, %v; want %q, %s", test.source, got, err, test.want, test.fault)
+		}
+	}
+	for source, want := range map[string]string{
+		"{{case}}":        "{{case}}: a case has no field without a name (there are case.id, case.input and case.metadata)",
+		"{{case.meta}}":   "{{case.meta}}: a case has no meta (there are case.id, case.input and case.metadata)",
+		"{{uuid.x}}":      "{{uuid.x}}: uuid has no parts",
+		"{{case.input.}}": "{{case.input.}} has an empty part between its dots",
+		"{{atempt}}":      "unknown name {{atempt}}, did you mean attempt? (there are case, uuid, attempt, depth, setup)",
+		"{{}}":            "unknown name {{}} (there are case, uuid, attempt, depth, setup)",
+	} {
+		if _, err := compileText(source, []string{Setup}, nil); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v; want %s", source, err, want)
+		}
+	}
+}

@@ -57,6 +57,10 @@ func compileText(source string, documents []string, expand func(string) string) 
 		if !closed {
 			return nil, errors.New("a {{ without its closing }}")
 		}
+		if text, ok := literalText(inside); ok {
+			t.parts, rest = append(t.parts, part{text: text}), behind
+			continue
+		}
 		ref, err := parseReference(inside, documents)
 		if err != nil {
 			return nil, err
@@ -64,6 +68,15 @@ func compileText(source string, documents []string, expand func(string) string) 
 		t.parts, rest = append(t.parts, part{ref: ref}), behind
 	}
 	return t, nil
+}
+
+// literalText returns the text in {{"…"}}, which is how braces are written.
+func literalText(inside string) (string, bool) {
+	source := evidence.Value(strings.TrimSpace(inside))
+	if !strings.HasPrefix(string(source), `"`) || !source.IsValid() {
+		return "", false
+	}
+	return evidence.Text(source)
 }
 
 func parseReference(inside string, documents []string) (*reference, error) {

@@ -70,7 +70,7 @@ func run(ctx context.Context, p plan, commit, readme string, out io.Writer) (err
 func (p plan) measure(ctx context.Context) (table, error) {
 	var t table
 	for _, step := range []func(context.Context) (table, error){
-		p.startUp, p.throughput, p.latency, p.large, p.comparison, p.action, p.streams, p.mapping, p.programs,
+		p.startUp, p.throughput, p.latency, p.large, p.comparison, p.action, p.streams, p.mapping, p.programs, p.judged,
 	} {
 		rows, err := step(ctx)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -313,3 +314,32 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+
+// TestStandInReplies holds what the stand-in says in both languages;
+// scripts/judges/check compares it with the providers' types.
+func TestStandInReplies(t *testing.T) {
+	server := standIn(t, demo.Options{})
+	c, x := answered("Five seats.")
+	s := parse(t, evaluators("http://127.0.0.1:1"), "")
+	prompt, err := judge.Prompt(&s.Evaluators[0], c, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, request := range map[string]struct{ path, more string }{
+		"openai":    {"/v1/chat/completions", ""},
+		"tokens":    {"/v1/chat/completions", `, "logprobs": true, "top_logprobs": 20`},
+		"anthropic": {"/v1/messages", `, "max_tokens": 512`},
+	} {
+		body := fmt.Sprintf(`{"model": "stand-in", "messages": [{"role": "user", "content": %q}]%s}`, prompt, request.more)
+		resp, err := http.Post(server.URL+request.path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%d %s %v", resp.StatusCode, reply, err)
+		}
+		golden(t, "testdata/replies/"+name+".json", string(reply))
+	}
+}

@@ -74,8 +74,10 @@ func New(cfg Config) (*Panel, error) {
 	}
 	p := &Panel{cfg: cfg, meter: newMeter(cfg.Suite.Budget, cfg.Suite.Pricing, cfg.Spent), close: func() {}}
 	if p.cfg.Transport == nil {
-		own := NewTransport(p.Concurrency())
-		p.cfg.Transport, p.close = own, own.CloseIdleConnections
+		p.cfg.Transport = NewTransport(p.Concurrency())
+	}
+	if keeps, ok := p.cfg.Transport.(interface{ CloseIdleConnections() }); ok {
+		p.close = keeps.CloseIdleConnections
 	}
 	lines := map[[3]string]*line{}
 	for i := range cfg.Suite.Evaluators {

@@ -44,6 +44,7 @@ var only = map[string][]string{
 	"gonum.org/v1/gonum":           {"internal/stats"},
 	"github.com/google/go-github":  {"internal/github"},
 	"github.com/sethvargo":         {"internal/github"},
+	"github.com/aws":               {"internal/system/http"},
 	"github.com/hashicorp":         {"internal/system/http", "internal/github"},
 	"github.com/spf13/cobra":       {"internal/cli"},
 	module + "/internal/cli":       {""},

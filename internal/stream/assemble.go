@@ -296,6 +296,7 @@ func (s *session) isEnd(p part) bool {
 // part reads a frame.
 func (s *session) part(f Frame) (part, error) {
 	s.n++
+	f.Data = bytes.TrimSpace(f.Data)
 	p := part{event: f.Event, raw: f.Data}
 	d := s.options.Done
 	if len(f.Data) == 0 || string(f.Data) == endText || d != nil && d.Text != "" && string(f.Data) == d.Text {

@@ -328,7 +328,7 @@ type langGraph struct {
 	ear
 	values   evidence.Value
 	messages list
-	ids      []string
+	ids      map[string]int // of messages: their places
 }
 
 func (a *langGraph) add(p part) error {
@@ -355,10 +355,15 @@ func (a *langGraph) message(m evidence.Value, chunk bool) {
 		a.hear(textAt(m, "content"))
 	}
 	id := textAt(m, "id")
-	i := slices.Index(a.ids, id)
+	i, known := a.ids[id]
 	switch {
-	case i < 0 || id == "":
-		a.ids = append(a.ids, id)
+	case !known:
+		if a.ids == nil {
+			a.ids = map[string]int{}
+		}
+		if id != "" {
+			a.ids[id] = len(a.messages.items)
+		}
 		a.messages.items = append(a.messages.items, m.Clone())
 	case chunk:
 		a.messages.object(i).append("content", textAt(m, "content"))
@@ -480,7 +485,7 @@ type glean struct {
 	o       object
 	open    bool // a message has more fragments
 	content bool
-	ids     []string
+	ids     map[string]int // of messages: their places
 }
 
 func (a *glean) add(p part) error {
@@ -494,10 +499,13 @@ func (a *glean) add(p part) error {
 				a.hear(textAt(f, "text"))
 			}
 		}
-		i := slices.Index(a.ids, id)
-		if i < 0 || id == "" {
-			i = len(messages.items)
-			a.ids = append(a.ids, id)
+		if i, known := a.ids[id]; !known {
+			if a.ids == nil {
+				a.ids = map[string]int{}
+			}
+			if id != "" {
+				a.ids[id] = len(messages.items)
+			}
 			messages.items = append(messages.items, m.Clone())
 		} else {
 			message := messages.object(i)

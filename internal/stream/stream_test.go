@@ -340,6 +340,29 @@ func TestLargeFrames(t *testing.T) {
 	}
 }
 
+// TestManyKeys: an object with very many keys, or very many messages, costs what it
+// weighs. Squares would take minutes.
+func TestManyKeys(t *testing.T) {
+	const n = 100_000
+	var keys, messages, glean strings.Builder
+	for i := range n {
+		fmt.Fprintf(&keys, `"k%d":%d,`, i, i)
+		fmt.Fprintf(&messages, `{"id":"%d"},`, i)
+		fmt.Fprintf(&glean, `{"messageId":"%d","messageType":"CONTENT"},`, i)
+	}
+	for _, tt := range []struct{ assemble, body string }{
+		{"append", "data: {" + keys.String() + "\"t\":\"a\"}\n\ndata: [DONE]\n\n"},
+		{"openai", "data: {\"choices\":[{\"delta\":{" + keys.String() + "\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n"},
+		{"langserve", "event: data\ndata: {\"answer\":\"a\"}\n\nevent: data\ndata: {" + keys.String() + "\"answer\":\"b\"}\n\nevent: end\n\n"},
+		{"langgraph", "event: messages/partial\ndata: [" + messages.String() + "{}]\n\nevent: end\n\n"},
+		{"glean", `{"messages":[` + glean.String() + "{}]}\n"},
+	} {
+		if _, err := stream.Read(strings.NewReader(tt.body), stream.Options{Assemble: tt.assemble, Text: "t"}, nil); err != nil {
+			t.Errorf("%s: %v", tt.assemble, err)
+		}
+	}
+}
+
 // TestBrokenBody: an error of the body is handed on.
 func TestBrokenBody(t *testing.T) {
 	broken := errors.New("reset")

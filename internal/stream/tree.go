@@ -13,7 +13,14 @@ import (
 // and objects their order.
 type node = any
 
-type object struct{ members []member }
+type object struct {
+	members []member
+	places  map[string]int // of members by name, once there are many
+}
+
+// many is how many members are looked through one by one: whoever sends an object
+// with a million keys shall not be paid in squares.
+const many = 16
 
 type member struct {
 	name  string
@@ -58,6 +65,12 @@ func open(n node) node {
 }
 
 func (o *object) at(name string) int {
+	if o.places != nil {
+		if i, ok := o.places[name]; ok {
+			return i
+		}
+		return -1
+	}
 	return slices.IndexFunc(o.members, func(m member) bool { return m.name == name })
 }
 
@@ -74,6 +87,15 @@ func (o *object) set(name string, value node) {
 		return
 	}
 	o.members = append(o.members, member{name, value})
+	switch {
+	case o.places != nil:
+		o.places[name] = len(o.members) - 1
+	case len(o.members) > many:
+		o.places = make(map[string]int, 2*many)
+		for i, m := range o.members {
+			o.places[m.name] = i
+		}
+	}
 }
 
 // take sets the members of v, which is an object, but for those named.

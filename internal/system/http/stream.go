@@ -29,6 +29,10 @@ var errBodyTooLarge = errors.New("body too large")
 // is the object that it was put together to, and its first bytes. more says
 // that the body goes on behind the end signal.
 func (t *attempts) readStream(ctx context.Context, resp *http.Response, o *stream.Options, start time.Time, a *answer) (more bool) {
+	if mediaType(a.contentType) == "application/vnd.amazon.eventstream" {
+		a.fault = &fault{kind: evidence.ErrContentType, text: "an event stream of AWS, which is binary and not understood (call the service without a stream),"}
+		return false
+	}
 	body, err := decoded(resp)
 	if err != nil {
 		a.fault = &fault{kind: evidence.ErrContentType, text: err.Error()}

@@ -86,7 +86,7 @@ func (x *activeRun) startProgram(ctx context.Context, c *suite.Command, needs ..
 	p.Client, err = process.Start(ctx, process.Config{
 		Command: run, Dir: dir,
 		Env:       append(x.env.Environ[:len(x.env.Environ):len(x.env.Environ)], x.resolved.Command.Env...),
-		Processes: c.Processes, Timeout: c.Timeout, Needs: needs, Redact: x.redact, Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64,
+		Processes: c.Processes, Timeout: c.Timeout, Start: max(c.Timeout, suite.ProgramTimeout), Needs: needs, Redact: x.redact, Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64,
 	})
 	if err != nil {
 		return nil, x.startProblem(ctx, c.Pos, err)
@@ -119,7 +119,7 @@ func (x *activeRun) startPython(ctx context.Context, kind, target string, at sui
 	p := &program{called: fmt.Sprintf("%s with %s", report.Clean(target), report.Clean(python.Interpreter))}
 	p.Client, err = process.Start(ctx, process.Config{
 		Command: python.Command(kind, target, dir, concurrency, s.System.Version != ""), Dir: dir, Env: x.env.Environ,
-		Processes: 1, Timeout: s.System.Timeout, OwnTimeout: s.System.DefaultTimeout, Needs: needs, Redact: x.redact, Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64,
+		Processes: 1, Timeout: s.System.Timeout, Start: max(s.System.Timeout, suite.ProgramTimeout), OwnTimeout: s.System.DefaultTimeout, Needs: needs, Redact: x.redact, Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64,
 	})
 	if err != nil {
 		python.Close()

@@ -50,7 +50,8 @@ type Config struct {
 	Dir        string        // where it runs; "" is the current directory
 	Env        []string      // its whole environment, NAME=VALUE; the last one of a name counts
 	Processes  int           // how many of it run, at least 1
-	Timeout    time.Duration // for the hello, and for each answer
+	Timeout    time.Duration // for each answer
+	Start      time.Duration // for the hello; 0 is as long as for an answer
 	OwnTimeout bool          // timeout_s of the program's settings, if there is one, takes the place of Timeout for its answers
 	Grace      time.Duration // between the end of its input and its end by force; 0 is 2 s
 	Needs      []string      // methods that it has to offer
@@ -85,6 +86,9 @@ func Start(ctx context.Context, cfg Config) (*Client, error) {
 	}
 	if cfg.Grace == 0 {
 		cfg.Grace = defaultGrace
+	}
+	if cfg.Start == 0 {
+		cfg.Start = cfg.Timeout
 	}
 	c := &Client{cfg: cfg}
 	for range max(1, cfg.Processes) {

@@ -63,6 +63,12 @@ func play(role string) {
 	if role != "chatty" && role != "future" && role != "poor" && role != "refuses" {
 		fmt.Println(hello)
 	}
+	if role == "leaves" {
+		return
+	}
+	if role == "deaf" {
+		select {}
+	}
 	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
 	var held []int
 	for {
@@ -406,4 +412,36 @@ func TestSeveralProcesses(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// A program that does not read holds up nobody for longer than the deadline.
+func TestDeafProgram(t *testing.T) {
+	cfg := config("deaf")
+	cfg.Timeout, cfg.Start = 200*time.Millisecond, 20*time.Second
+	c := start(t, cfg)
+	large := strings.Repeat("x", 4<<20)
+	var all sync.WaitGroup
+	for i := range 3 {
+		all.Go(func() {
+			_, err := ask(c, fmt.Sprint(i), large)
+			wantFault(t, err, evidence.ErrTimeout, "no answer within 200ms", "")
+		})
+	}
+	all.Wait()
+}
+
+// What a program says without being asked counts against it when nobody waits.
+func TestSaysHelloAndEnds(t *testing.T) {
+	c := start(t, config("leaves"))
+	for range 9 {
+		_, err := ask(c, "x", "echo")
+		var f *process.Fault
+		if !errors.As(err, &f) {
+			if err == nil || !strings.Contains(err.Error(), "the program ended 8 times without an answer in between") {
+				t.Error(err)
+			}
+			return
+		}
+	}
+	t.Error("a program that leaves at once is never called dead")
 }

@@ -119,7 +119,7 @@ func launch(c *Client) (*proc, error) {
 // greet waits for the hello.
 func (p *proc) greet(ctx context.Context) error {
 	c := p.client
-	deadline := time.NewTimer(c.cfg.Timeout)
+	deadline := time.NewTimer(c.cfg.Start)
 	defer deadline.Stop()
 	select {
 	case out := <-p.greeting:
@@ -127,7 +127,7 @@ func (p *proc) greet(ctx context.Context) error {
 			return errors.New("the program did not start: " + out.fault.Message + quoted(out.fault.Detail))
 		}
 	case <-deadline.C:
-		text := fmt.Sprintf("the program did not say hello within %s; it has to write one line such as %s when it is ready", c.cfg.Timeout, helloExample)
+		text := fmt.Sprintf("the program did not say hello within %s; it has to write one line such as %s when it is ready", c.cfg.Start, helloExample)
 		return errors.New(text + quoted(strings.Join(p.log.Last(c.cfg.Redact), "\n")))
 	case <-ctx.Done():
 		return ctx.Err()

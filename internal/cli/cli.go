@@ -136,7 +136,7 @@ Tutorial and reference: https://github.com/oloproof/oloproof-go/tree/main/docs`,
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(
 		newInit(env), newCheck(env), newRun(env), newGate(env), newPlan(env), newInspect(env),
-		newRuns(env), newExport(env), newImport(env), newMerge(env), newCompare(env), newDiagnose(env), newReport(env), newCI(env), newJudge(env), newLabels(env), newReview(env), newPolicy(env), newProbe(env), newSchema(env), newExampleServer(env), newVersion(env), newCompletion(env),
+		newRuns(env), newExport(env), newImport(env), newMerge(env), newCompare(env), newDiagnose(env), newReport(env), newCI(env), newJudge(env), newLabels(env), newReview(env), newSignoff(env), newPolicy(env), newProbe(env), newSchema(env), newExampleServer(env), newVersion(env), newCompletion(env),
 	)
 	return root
 }

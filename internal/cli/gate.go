@@ -66,6 +66,9 @@ func (e *Env) gate(name string, c configFlags, f formatFlags, with comparisonFla
 	m.Policies = []evidence.PolicyRef{{Path: p.Path, Digest: evidence.Digest(p.Digest)}}
 	v := newVerdict(m, s.tally)
 	v.decideRun(report.RoleOnly, p)
+	if err := v.signed(s); err != nil {
+		return err
+	}
 	if len(with.baselines) > 0 {
 		if err := e.decideAgainst(v, s, c, with); err != nil {
 			return err

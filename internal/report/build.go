@@ -29,8 +29,9 @@ type Input struct {
 	// ExitCode is the process's exit code where it is not the gate's: 2 when no
 	// case was answered, 130 or 143 when the run was interrupted.
 	ExitCode *int
-	Problems []CaseProblem // see ProblemTally
-	Notes    []string      // those of the manifest included
+	Problems []CaseProblem      // see ProblemTally
+	Notes    []string           // those of the manifest included
+	Signoffs []evidence.Signoff // that hold for a decision
 
 	Comparisons []ComparisonInput // of the run, which is their candidate
 	Baseline    *Baseline         // nil when none was looked for
@@ -72,6 +73,7 @@ func Build(in Input) *Document {
 		Judges:      called(m.Judges),
 		Problems:    nonNil(slices.Clone(in.Problems)),
 		Notes:       nonNil(slices.Clone(in.Notes)),
+		Signoffs:    signoffsOf(in.Signoffs),
 	}
 	for _, x := range in.Metrics {
 		d.Metrics = append(d.Metrics, metricOf(x))
@@ -273,6 +275,14 @@ func decisionOf(x decide.Decision) Decision {
 		d.Estimate, d.Interval, d.Cases, d.Display = finite(m.Estimate), intervalOf(m.Interval), m.Cases, DisplayOf(*m)
 	}
 	return d
+}
+
+func signoffsOf(all []evidence.Signoff) []Signoff {
+	var list []Signoff
+	for _, s := range all {
+		list = append(list, Signoff{By: s.By, Reason: s.Reason, At: s.At, Rules: s.Rules})
+	}
+	return list
 }
 
 // correctionWords names a correction wherever its figures stand.

@@ -36,6 +36,8 @@ type Document struct {
 	Judges   *evidence.JudgeUse `json:"judges,omitzero"`
 	Problems []CaseProblem      `json:"problems"` // errored and unfinished cases by kind
 	Notes    []string           `json:"notes"`
+	// Signoffs are people's decisions on rules that are MANUAL_REVIEW; absent without any.
+	Signoffs []Signoff `json:"signoffs,omitzero"`
 }
 
 // Run identifies the run that the document is about.
@@ -58,6 +60,14 @@ type Run struct {
 	// LatencyMS is the mean latency of the answered cases in milliseconds, pauses
 	// and failed attempts not counted; null when it is not known.
 	LatencyMS *float64 `json:"latency_ms" jsonschema:"nullable"`
+}
+
+// Signoff is a person's decision on rules that are MANUAL_REVIEW.
+type Signoff struct {
+	By     string    `json:"by"`
+	Reason string    `json:"reason"`
+	At     time.Time `json:"at"`
+	Rules  []string  `json:"rules"` // that it releases
 }
 
 // Ref is a file with its content id.

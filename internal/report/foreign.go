@@ -127,6 +127,7 @@ func (f *foreign) run() {
 }
 
 func (f *foreign) metrics() {
+	f.Signoffs = nil // who signed is said where it was signed
 	f.Metrics = short(f, "metrics", f.Metrics, mostForeignItems)
 	for i := range f.Metrics {
 		m := &f.Metrics[i]

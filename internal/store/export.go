@@ -101,11 +101,21 @@ func (r *Run) copyTo(dir string) error {
 		st.discard()
 		return err
 	}
+	signoffs, err := r.signoffBytes()
+	if err != nil {
+		st.discard()
+		return err
+	}
 	if err := st.publish(); err != nil {
 		return err
 	}
 	if err := removeOthers(dir, st, document != nil); err != nil {
 		return err
+	}
+	if signoffs != nil {
+		if err := replaceFile(filepath.Join(dir, signoffsFile), writes(signoffs)); err != nil {
+			return err
+		}
 	}
 	if document != nil {
 		if err := replaceFile(filepath.Join(dir, documentFile), writes(document)); err != nil {
@@ -132,7 +142,7 @@ func removeOthers(dir string, st staged, document bool) error {
 	for _, d := range st {
 		keep[filepath.Base(d.path)] = true
 	}
-	for _, name := range []string{judgmentsFile, casesFile, documentFile} {
+	for _, name := range []string{judgmentsFile, casesFile, documentFile, signoffsFile} {
 		if keep[name] {
 			continue
 		}

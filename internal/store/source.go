@@ -26,7 +26,7 @@ const (
 )
 
 // bundleFiles are the files of a bundle. Nothing else of one is read or written.
-var bundleFiles = [...]string{manifestFile, judgmentsFile, casesFile, documentFile}
+var bundleFiles = [...]string{manifestFile, judgmentsFile, casesFile, documentFile, signoffsFile}
 
 func isBundleFile(name string) bool {
 	for _, f := range bundleFiles {

@@ -31,6 +31,7 @@ const (
 	judgmentsFile = "judgments.jsonl"
 	casesFile     = "cases.jsonl"
 	documentFile  = "gate.json"
+	signoffsFile  = "signoffs.jsonl"
 	journalFile   = "journal" // of an unfinished run; never part of a bundle
 )
 

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/policy"
+	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/report"
+)
+
+func newSignoff(env *Env) *cobra.Command {
+	var f configFlags
+	var by, reason string
+	cmd := &cobra.Command{
+		Use:   "signoff RUN",
+		Short: "release the rules of a run that are MANUAL_REVIEW, as a person",
+		Long: `signoff records that a person looked at the rules of a run that are MANUAL_REVIEW and
+releases them: gate lets them warn where they would block, and says who did it and why.
+It holds for these rules of this policy on this evidence, and travels with the bundle. A
+FAIL and INSUFFICIENT_EVIDENCE are not for a person to release. The gate is decided
+again at once, and its code is the exit code.`,
+		Example: `  oloproof signoff latest --by NAME --reason reviewed-with-legal
+  oloproof signoff run_01M4FC --by NAME --reason ticket-4711 --policy release.yaml`,
+		Args: args(1, 1, "the run"),
+		RunE: func(_ *cobra.Command, given []string) error {
+			if strings.TrimSpace(by) == "" || strings.TrimSpace(reason) == "" {
+				return usageError{errors.New("--by and --reason are required: a signoff says who and why")}
+			}
+			return env.signoff(given[0], f, by, reason)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&by, "by", "", "`name` of who signs")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, in a `sentence`")
+	return cmd
+}
+
+func (e *Env) signoff(name string, f configFlags, by, reason string) error {
+	s, err := e.openStored(name, f)
+	if err != nil {
+		return err
+	}
+	defer s.run.Close()
+	v := newVerdict(s.manifest, s.tally)
+	v.decideRun(report.RoleOnly, s.policy)
+	var rules []string
+	for _, d := range v.in.Policies[0].Result.Decisions {
+		if d.State == policy.ManualReview {
+			rules = append(rules, d.Rule.ID)
+		}
+	}
+	if len(rules) == 0 {
+		return problem.Errorf("no rule of %s is MANUAL_REVIEW by %s, so there is nothing to sign off", s.manifest.ID, s.policy.Path)
+	}
+	err = s.run.Sign(evidence.Signoff{
+		Run: s.manifest.ID, By: by, Reason: reason, At: e.Now().UTC(),
+		Judgments: s.run.JudgmentsSum(), Policy: evidence.Digest(s.policy.Digest), Rules: rules,
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.Stdout, "%s signed off %s of %s: %s\n\n", report.Clean(by), strings.Join(rules, ", "), s.manifest.ID, report.Clean(reason))
+	return e.gate(name, f, formatFlags{format: "text"}, comparisonFlags{}, false)
+}
+
+// signed releases what people signed off of a stored run, and notes who and why.
+func (v *verdict) signed(s *storedRun) error {
+	all, err := s.run.Signoffs()
+	if err != nil {
+		return err
+	}
+	for i := range v.in.Policies {
+		p := &v.in.Policies[i]
+		var hold []evidence.Signoff
+		p.Result, hold = p.Result.Signed(p.Policy, s.run.JudgmentsSum(), s.manifest.Completeness, all)
+		for _, one := range hold {
+			v.in.Signoffs = append(v.in.Signoffs, one)
+			v.note("signed off by %s on %s: %s (%s)", one.By, one.At.Format("2006-01-02"), one.Reason, strings.Join(one.Rules, ", "))
+		}
+	}
+	if len(all) > 0 && len(v.in.Signoffs) == 0 {
+		v.note("a signoff is stored with the run and does not hold: it is of another policy or of other evidence")
+	}
+	return nil
+}

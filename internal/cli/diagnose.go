@@ -15,10 +15,12 @@ import (
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/report"
 	"github.com/oloproof/oloproof-go/internal/store"
+	"github.com/oloproof/oloproof-go/internal/suite"
 )
 
 type diagnoseFlags struct {
 	config          string
+	url             string
 	json            bool
 	intervention    string
 	criterion       string
@@ -44,7 +46,8 @@ and once more unchanged, as a control: a case that passes then was unstable, not
 diagnosed. The retriever is never called. A replay (top-k, reranker) carries the labels
 of the gold-context diagnosis of the same cases, so that one is made first.
 A label associates a failure with a stage; it proves no cause. Of a system that is not
-staged every case stays UNRESOLVED, and nothing is executed. It ends with 0 whatever it finds, or with 2.
+staged every case stays UNRESOLVED, and nothing is executed, unless it is an endpoint that
+takes passages (system.http.gold_context) and these are given to it. It ends with 0 whatever it finds, or with 2.
 ` + runHelp,
 		Example: `  oloproof diagnose latest --intervention gold-context --criterion answer_correct
   oloproof diagnose latest --intervention top-k --top-k 4 --criterion answer_correct
@@ -59,6 +62,7 @@ staged every case stays UNRESOLVED, and nothing is executed. It ends with 0 what
 		},
 	}
 	cmd.Flags().StringVarP(&f.config, "config", "c", "oloproof.yaml", "the suite's `file`")
+	cmd.Flags().StringVar(&f.url, "url", "", "call this `url` instead of system.http.url, as the run did")
 	cmd.Flags().StringVar(&f.intervention, "intervention", "", "what is changed: `gold-context|top-k|reranker`")
 	cmd.Flags().StringVar(&f.criterion, "criterion", "", "the pass/fail criterion `ID` that the cases failed")
 	cmd.Flags().IntVar(&f.topK, "top-k", 0, "of top-k: how many of the recorded candidates may go into the context, `N`")
@@ -187,12 +191,35 @@ func (x *diagnosis) note(format string, args ...any) {
 	x.notes = append(x.notes, fmt.Sprintf(format, args...))
 }
 
+// takes reports whether the system takes the intervention: a staged one does, and
+// an endpoint that takes passages for gold context. No other suite is looked at.
+func (x *diagnosis) takes() (bool, error) {
+	switch x.parent.Manifest.System.Kind {
+	case "rag":
+		return true, nil
+	case "http":
+		if x.intervention.Kind != diagnose.GoldContext || absent(x.flags.config) {
+			return false, nil
+		}
+		s, err := suite.Load(x.flags.config)
+		if err != nil {
+			return false, err
+		}
+		return s.System.HTTP != nil && s.System.HTTP.Gold != nil, nil
+	}
+	return false, nil
+}
+
 // make executes what there is to execute, says what it shows, and stores it.
 func (x *diagnosis) make(ctx context.Context) (*report.Diagnosis, error) {
 	in := diagnose.Input{Selection: x.selection, Intervention: x.intervention, NoControl: x.flags.noControl}
 	started := x.env.Now().UTC()
 	var children []report.ChildRun
-	if x.parent.Manifest.System.Kind == "rag" {
+	takes, err := x.takes()
+	if err != nil {
+		return nil, err
+	}
+	if takes {
 		arms, err := x.execute(ctx, &in)
 		if err != nil {
 			return nil, err

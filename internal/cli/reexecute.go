@@ -39,6 +39,7 @@ type reexecution struct {
 	orders   [][]evidence.Passage // of the reranker, by case
 	stages   replayer
 	cache    *store.Cache // nil unless answers are reused
+	stop     func()       // ends the service that was launched; nil without
 	arms     []*arm
 }
 
@@ -64,14 +65,21 @@ func (x *diagnosis) execute(ctx context.Context, in *diagnose.Input) ([]report.C
 	}
 	r := &reexecution{diagnosis: x, spec: x.spec()}
 	defer r.close()
-	if err := r.open(ctx); err != nil {
+	if ctx, err = r.open(ctx); err != nil {
 		return nil, err
+	}
+	if h := r.active.project.suite.System.HTTP; h != nil {
+		in.TopK = h.Gold.TopK
 	}
 	in.Intervention = x.intervention // with the code of a reranker
 	if err := r.create(selected.Digest); err != nil {
 		return nil, err
 	}
-	if err := r.run(ctx); err != nil {
+	err = r.run(ctx)
+	if err == nil {
+		err = r.sameDeployed(ctx)
+	}
+	if err != nil {
 		return nil, r.abort(ctx, err)
 	}
 	if err := r.finish(); err != nil {
@@ -126,50 +134,61 @@ func (x *diagnosis) findGold(selection evidence.Digest) error {
 
 // open makes the system of the suite ready, and asks that it is the one that the
 // run was made with, judged as it was judged.
-func (r *reexecution) open(ctx context.Context) error {
+func (r *reexecution) open(ctx context.Context) (context.Context, error) {
 	if absent(r.flags.config) {
-		return noSuite(r.flags.config)
+		return nil, noSuite(r.flags.config)
 	}
 	s, err := suite.Load(r.flags.config)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	criterion, err := r.sameEvaluator(s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m := r.parent.Manifest
 	if s.System.Kind() != m.System.Kind {
-		return r.otherSystem(fmt.Sprintf("that of %s is of kind %s, that of %s was of kind %s", s.Path, s.System.Kind(), m.ID, m.System.Kind))
+		return nil, r.otherSystem(fmt.Sprintf("that of %s is of kind %s, that of %s was of kind %s", s.Path, s.System.Kind(), m.ID, m.System.Kind))
 	}
-	a := &activeRun{env: r.env, flags: runFlags{configFlags: configFlags{config: r.flags.config}}, project: &project{suite: s}, store: r.store}
+	a := &activeRun{env: r.env, flags: runFlags{configFlags: configFlags{config: r.flags.config}, url: r.flags.url}, project: &project{suite: s}, store: r.store}
 	if err := a.resolve(s); err != nil {
-		return err
+		return nil, err
 	}
 	now := *m
 	now.System = a.systemID()
 	a.manifest = &now
-	if a.system, err = a.openSystem(ctx, m.Concurrency); err != nil {
-		return err
-	}
 	r.active = a
+	if ctx, r.stop, err = a.startService(ctx); err != nil {
+		return nil, err
+	}
+	if a.system, err = a.openSystem(ctx, m.Concurrency); err != nil {
+		return nil, err
+	}
+	if d := a.deployed; d != nil && d.watch != nil && m.System.Deployed != nil {
+		d.said.First = m.System.Deployed.First // what answers will have to say
+	}
 	if err := a.identify(a.system); err != nil {
-		return err
+		return nil, err
 	}
 	if now.System.Digest != m.System.Digest {
-		return r.otherSystem(r.whatChanged(&now.System))
+		return nil, r.otherSystem(r.whatChanged(&now.System))
+	}
+	if h := s.System.HTTP; h != nil && h.Gold != nil {
+		if r.intervention.Code, err = evidence.ContentID("gold-context/v1", h.Gold.Request); err != nil {
+			return nil, err
+		}
 	}
 	if r.intervention.Kind == diagnose.Reranker {
 		if r.reranker, err = r.startReranker(ctx); err != nil {
-			return err
+			return nil, err
 		}
 		r.intervention.Code = r.reranker.code
 		if r.orders, err = r.reranker.orders(ctx, r.selection.Cases, m.Concurrency); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	r.noteData(s)
-	return r.openJudging(criterion)
+	return ctx, r.openJudging(criterion)
 }
 
 // openJudging makes ready what judges by the criterion, and the caches.
@@ -216,6 +235,23 @@ func (r *reexecution) close() {
 	if r.active != nil && r.active.system != nil {
 		r.active.system.close()
 	}
+	if r.stop != nil {
+		r.stop()
+	}
+}
+
+// sameDeployed asks that the version of the service was the run's to the end.
+func (r *reexecution) sameDeployed(ctx context.Context) error {
+	if r.active.deployed == nil {
+		return nil
+	}
+	if err := r.active.confirmDeployed(ctx); err != nil {
+		return err
+	}
+	if said := r.active.deployed.said; said.Changed {
+		return r.otherSystem(fmt.Sprintf("the service said version %s in %s and says %s now", report.Clean(said.First), r.parent.Manifest.ID, report.Clean(said.Last)))
+	}
+	return nil
 }
 
 // sameEvaluator returns which evaluator of the suite judges the criterion.
@@ -424,6 +460,11 @@ func (r *reexecution) answered() bool {
 func (r *reexecution) Execute(ctx context.Context, c *evidence.Case) (evidence.Execution, error) {
 	n, a := r.place(c.Index)
 	selected := &r.selection.Cases[n]
+	if a.role == evidence.RoleControl && r.whole() {
+		e, err := r.active.system.Execute(ctx, &selected.Case)
+		e.Artifacts.Retrieval = nil
+		return e, err
+	}
 	replay, err := r.replay(ctx, n, a.role == evidence.RoleControl)
 	if errors.Is(err, errNotRecorded) {
 		return evidence.Execution{
@@ -440,15 +481,22 @@ func (r *reexecution) Execute(ctx context.Context, c *evidence.Case) (evidence.E
 	return e, err
 }
 
+// whole reports whether the control asks the endpoint as the run did: it records
+// no context that could be given to it again.
+func (r *reexecution) whole() bool {
+	h := r.active.project.suite.System.HTTP
+	return h != nil && !slices.ContainsFunc(h.Artifacts, func(a suite.ArtifactPath) bool { return a.Kind == evidence.ContextKind })
+}
+
 // errNotRecorded says that the run did not record what a case is to be executed
 // again with.
-var errNotRecorded = errors.New("the run recorded no context or retrieval of this case once, so it cannot be executed again")
+var errNotRecorded = errors.New("the run did not record once what this case was answered from, with its texts, so it cannot be executed again")
 
 // replay is what the generation of a case is given.
 func (r *reexecution) replay(ctx context.Context, n int, control bool) (*staged.Replay, error) {
 	c := &r.selection.Cases[n]
 	if control {
-		if c.Context == nil {
+		if c.Context == nil || r.active.project.suite.System.HTTP != nil && !c.HasTexts() {
 			return nil, errNotRecorded
 		}
 		return &staged.Replay{Context: *c.Context, Passages: c.Passages(), Sample: 1, Fresh: true}, nil

@@ -153,13 +153,8 @@ func (r *reranker) orders(ctx context.Context, cases []diagnose.Case, concurrenc
 
 // order asks the reranker for the order of a case's recorded candidates.
 func (r *reranker) order(ctx context.Context, c *diagnose.Case) ([]evidence.Passage, error) {
-	recorded := evidence.AppendArtifacts(nil, &evidence.Artifacts{Retrieval: []evidence.Retrieval{*c.Retrieval}})
-	candidates, err := evidence.Lookup(recorded, evidence.RetrievalKind+".0.candidates")
-	if err != nil {
-		return nil, err
-	}
 	params := append(append(evidence.Value(`{"input":`), c.Input...), `,"candidates":`...)
-	params = append(append(params, candidates...), '}')
+	params = append(append(params, passagesValue(c.Retrieval.Candidates)...), '}')
 	reply, err := r.Call(ctx, c.ID, process.MethodRerank, params)
 	var fault *process.Fault
 	if errors.As(err, &fault) {

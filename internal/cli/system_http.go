@@ -12,12 +12,15 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/mapping"
 	"github.com/oloproof/oloproof-go/internal/netguard"
 	"github.com/oloproof/oloproof-go/internal/report"
 	"github.com/oloproof/oloproof-go/internal/stream"
 	"github.com/oloproof/oloproof-go/internal/suite"
 	httpsystem "github.com/oloproof/oloproof-go/internal/system/http"
 	"github.com/oloproof/oloproof-go/internal/system/process"
+	"github.com/oloproof/oloproof-go/internal/system/staged"
 )
 
 func (x *activeRun) openHTTP(concurrency int) (*system, error) {
@@ -29,19 +32,67 @@ func (x *activeRun) openHTTP(concurrency int) (*system, error) {
 	if x.around != nil {
 		transport = x.around(transport)
 	}
-	s, err := httpsystem.New(httpsystem.Config{
-		URL: x.resolved.URL, Method: h.Method, Headers: x.resolved.Headers, Timeout: h.Timeout,
-		OutputPath: h.OutputPath, Artifacts: h.Artifacts, MaxBody: h.MaxBody,
-		Mapping: h.Mapping, Calls: x.resolved.Calls, UUID: (&uuids{random: x.env.Rand}).next,
-		Concurrency: concurrency, UserAgent: "oloproof/" + Version(), Redact: x.redact,
-		Limits: h.Limits, Stream: streamOptions(h), Auth: x.resolved.Auth, Command: x.tokenCommand(),
-		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: transport,
-	})
+	s, err := x.endpoint(h, x.resolved.Calls, concurrency, transport)
 	if err != nil {
 		closeTransport()
 		return nil, err
 	}
-	return &system{System: s, close: func() { s.Close(); closeTransport() }, called: report.Clean(x.publicURL())}, nil
+	out := &system{System: s, close: func() { s.Close(); closeTransport() }, called: report.Clean(x.publicURL())}
+	if h.Gold == nil {
+		return out, nil
+	}
+	with, err := x.endpoint(h.WithPassages(), x.resolved.Gold, concurrency, transport)
+	if err != nil {
+		out.close()
+		return nil, err
+	}
+	out.stages = door{with}
+	out.close = func() { with.Close(); s.Close(); closeTransport() }
+	return out, nil
+}
+
+// endpoint makes the system that asks an endpoint by these requests.
+func (x *activeRun) endpoint(h *suite.HTTP, calls *mapping.Sequence, concurrency int, transport http.RoundTripper) (*httpsystem.System, error) {
+	return httpsystem.New(httpsystem.Config{
+		URL: x.resolved.URL, Method: h.Method, Headers: x.resolved.Headers, Timeout: h.Timeout,
+		OutputPath: h.OutputPath, Artifacts: h.Artifacts, MaxBody: h.MaxBody,
+		Mapping: h.Mapping, Calls: calls, UUID: (&uuids{random: x.env.Rand}).next,
+		Concurrency: concurrency, UserAgent: "oloproof/" + Version(), Redact: x.redact,
+		Limits: h.Limits, Stream: streamOptions(h), Auth: x.resolved.Auth, Command: x.tokenCommand(),
+		Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64, Transport: transport,
+	})
+}
+
+// door is an endpoint that takes the passages that it is to answer from.
+type door struct{ *httpsystem.System }
+
+// Replay implements replayer.
+func (d door) Replay(ctx context.Context, c *evidence.Case, r staged.Replay) (evidence.Execution, error) {
+	texts := make([]string, len(r.Passages))
+	for i, p := range r.Passages {
+		if p.Text != nil {
+			texts[i] = *p.Text
+		}
+	}
+	list, err := evidence.Canonical(texts)
+	if err != nil {
+		return evidence.Execution{}, err
+	}
+	e, err := d.ExecuteWith(ctx, c, map[string]evidence.Value{suite.Passages: passagesValue(r.Passages), suite.Texts: list})
+	e.Artifacts.Context = []evidence.Context{r.Context}
+	return e, err
+}
+
+// Assemble implements replayer: an endpoint gets the passages as they are.
+func (d door) Assemble(context.Context, *evidence.Case, []evidence.Passage, int) (evidence.Context, []evidence.Passage, error) {
+	return evidence.Context{}, nil, errors.New("an endpoint assembles its context itself")
+}
+
+// passagesValue returns passages as a list, as generation is given them.
+func passagesValue(passages []evidence.Passage) evidence.Value {
+	recorded := evidence.AppendArtifacts(nil, &evidence.Artifacts{Retrieval: []evidence.Retrieval{{Candidates: passages}}})
+	list, _ := evidence.Lookup(recorded, evidence.RetrievalKind+".0.candidates") // it is there
+	return list
 }
 
 func streamOptions(h *suite.HTTP) *stream.Options {

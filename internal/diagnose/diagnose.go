@@ -30,7 +30,8 @@ type Intervention struct {
 	Kind     Kind   `json:"kind" jsonschema:"enum=gold-context,enum=top-k,enum=reranker"`
 	TopK     int    `json:"top_k,omitzero"`    // of top-k
 	Reranker string `json:"reranker,omitzero"` // as the user named it
-	// Code is the content id of the reranker's code; empty when it is not known.
+	// Code is the content id of the reranker's code, or of the request that gives
+	// passages to an endpoint; empty when there is none, or it is not known.
 	Code evidence.Digest `json:"code,omitzero"`
 }
 

@@ -87,11 +87,24 @@ func (c *Case) Passages() []evidence.Passage {
 		if c.Retrieval != nil {
 			if at := c.rank(item); at > 0 && c.Retrieval.Candidates[at-1].DocID == item.DocID {
 				p = c.Retrieval.Candidates[at-1]
+				if p.Text == nil {
+					p.Text = item.Text
+				}
 			}
 		}
 		all = append(all, p)
 	}
 	return all
+}
+
+// HasTexts reports whether the texts of all that reached the model are known.
+func (c *Case) HasTexts() bool {
+	for _, p := range c.Passages() {
+		if p.Text == nil {
+			return false
+		}
+	}
+	return c.Context != nil
 }
 
 // Reorder returns the recorded candidates in the order in which a reranker gave

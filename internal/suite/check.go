@@ -34,6 +34,7 @@ func (s *Suite) check(f *strictyaml.File, d *draft, readFile func(string) ([]byt
 		s.checkHeaders(f)
 		s.System.HTTP.completeMapping()
 		s.System.HTTP.checkMapping(f)
+		s.System.HTTP.checkGold(f)
 		s.System.HTTP.checkAccess(f)
 	}
 	if s.System.RAG != nil {

@@ -35,6 +35,7 @@ type Resolved struct {
 	URL     string
 	Headers [][2]string       // name and value
 	Calls   *mapping.Sequence // of an endpoint; nil is one request with the input as its body
+	Gold    *mapping.Sequence // of an endpoint that takes passages; nil: it does not
 	Start   *ResolvedStart    // nil when no service is launched
 	// Retrieve and Generate are the endpoints of stages; nil for other systems.
 	Retrieve, Generate *ResolvedEndpoint
@@ -102,6 +103,9 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 	}
 	if h.Templates() {
 		r.Calls = x.sequence(h)
+	}
+	if h.Gold != nil {
+		r.Gold = x.sequence(h.WithPassages())
 	}
 	if rag := s.System.RAG; rag != nil && rag.HTTP != nil {
 		r.Retrieve, r.Generate = x.endpoint(rag.HTTP.Retrieve), x.endpoint(rag.HTTP.Generate)

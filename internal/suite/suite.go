@@ -134,6 +134,8 @@ type HTTP struct {
 	TLS    *TLS    // nil: as the machine has it
 	Limits Limits
 
+	Gold *GoldContext // nil: the endpoint takes no passages
+
 	Calls  mapping.Calls       // request, setup, requests and poll
 	Spec   mapping.Spec        // what answers mean, but for Artifacts without a mapping
 	Places map[string]Position // of the keys below, by their whole path

@@ -155,6 +155,8 @@ func (h *HTTP) table(d *draft) *y.MapType {
 			Doc: "Deadline of one attempt in seconds, from the connection to the last byte."},
 		{Key: "max_body_bytes", Type: y.Int(func(n int) { h.MaxBody = int64(n) }).Min(1).Default(32 << 20),
 			Doc: "Largest response body that is read, in bytes; a larger one is an errored case."},
+		{Key: "gold_context", Type: h.goldContext(), Null: true,
+			Doc: "How the endpoint is asked for an answer from passages that it is given, for diagnose: a request with {{passages}}, or {{texts}}, in its body."},
 	}, h.mappingTable(), h.accessTable())).Keys(func(at map[string]Position) { d.httpKeys, h.KeyPos = at, at })
 }
 

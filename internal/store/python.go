@@ -36,8 +36,9 @@ func (e *PythonBundleError) Error() string {
 type pythonRun struct {
 	id     string
 	judged []pythonMetric // in the order of the manifest's judged metrics
-	slices []string
-	cases  int // scenario_count
+	// slicing names the slices, and how a staged system was run.
+	slicing evidence.Manifest
+	cases   int // scenario_count
 }
 
 // pythonMetric is a metric that judgments belong to.
@@ -196,10 +197,8 @@ func (m *pythonMetric) judgment(given []evidence.NamedJudgment, e *evidence.Exec
 
 // outcome fills o with what a line of judgments.jsonl would say of the case.
 func (p *pythonRun) outcome(line *evidence.CaseLine, o *evidence.Outcome) {
-	values, judgments := o.Slices[:0], o.Judgments[:0]
-	for _, name := range p.slices {
-		values = append(values, evidence.SliceValue(&line.Case, name))
-	}
+	values := append(o.Slices[:0], evidence.SliceValues(&p.slicing, &line.Case, &line.Execution)...)
+	judgments := o.Judgments[:0]
 	for i := range line.Judgments {
 		j := line.Judgments[i].Judgment
 		j.Detail = ""

@@ -33,6 +33,7 @@ import (
 //	cupboard     six cases of our own: every evaluator, quantiles, a failed call,
 //	             an answer without the field, a case without anything expected
 //	interrupted  a run that was stopped before its last three cases
+//	staged       examples/support_rag with oloproof.python.yaml
 func pythonBundle(name string) string { return filepath.Join("testdata", "python", name) }
 
 func openPython(t testing.TB, path string) *Run {
@@ -54,9 +55,34 @@ func measured(t *testing.T, r *Run) map[string]measure.Metric {
 	return all
 }
 
+// The slices of a staged run are those that the Python tool printed for it.
+func TestPythonStaged(t *testing.T) {
+	r := openPython(t, pythonBundle("staged"))
+	budget := 40
+	want := &evidence.StagedSettings{Depth: 6, TopK: 2, TokenBudget: &budget, IndexVersion: "thistlewick-1", CitationsPath: "citations"}
+	if diff := cmp.Diff(want, r.Manifest.System.Staged); diff != "" || r.Manifest.System.Kind != "rag" {
+		t.Errorf("kind %s, settings (-want +got):\n%s", r.Manifest.System.Kind, diff)
+	}
+	table := measure.NewTable(r.Manifest.Metrics, r.Manifest.Slices)
+	check(t, r.Outcomes(table.Add))
+	got := map[string]string{}
+	for _, s := range table.Slices(0.95, 4) {
+		if s.Metric.Spec.ID == "answer_correct" && !strings.HasPrefix(s.Name, "metadata.") {
+			got[s.Name+"="+s.Value] = fmt.Sprintf("%d / %d p %.2g", s.Metric.Passed, s.Support, *s.PValue)
+		}
+	}
+	printed := map[string]string{
+		"relevant_position=top_k": "9 / 12 p 0.94", "relevant_position=not_retrieved": "0 / 1 p 0.62",
+		"context_truncated=false": "5 / 7 p 1", "context_truncated=true": "4 / 6 p 1",
+	}
+	if diff := cmp.Diff(printed, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // What is measured from the cases of a bundle is what the Python tool measured.
 func TestPythonMetrics(t *testing.T) {
-	for _, name := range []string{"baseline", "candidate", "cupboard"} {
+	for _, name := range []string{"baseline", "candidate", "cupboard", "staged"} {
 		r := openPython(t, pythonBundle(name))
 		got := measured(t, r)
 		var file struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -269,6 +270,9 @@ func (f *pythonFile) manifest() (*evidence.Manifest, *pythonRun, error) {
 	if err := f.setMetrics(m, p); err != nil {
 		return nil, nil, err
 	}
+	if m.System.Staged = f.staged(); m.System.Staged != nil {
+		m.System.Kind = "rag"
+	}
 	f.setSlices(m, p)
 	if err := checkMetrics(m); err != nil {
 		return nil, nil, fmt.Errorf("damaged: %w", err)
@@ -378,13 +382,45 @@ func (s *pythonSpec) metric() (spec evidence.MetricSpec, left string) {
 // setSlices takes over the slices of metadata and notes the rest.
 func (f *pythonFile) setSlices(m *evidence.Manifest, p *pythonRun) {
 	for _, name := range f.Slices {
-		if strings.HasPrefix(name, evidence.MetadataSlice) {
+		if strings.HasPrefix(name, evidence.MetadataSlice) || name == evidence.TruncatedSlice || name == evidence.PositionSlice && m.System.Staged != nil {
 			m.Slices = append(m.Slices, name)
 			continue
 		}
-		m.Notes = append(m.Notes, fmt.Sprintf("the slice %s of the Python tool's run is left out: only slices of metadata are read", name))
+		m.Notes = append(m.Notes, fmt.Sprintf("the slice %s of the Python tool's run is left out: only slices of metadata and of staged systems are read", name))
 	}
-	p.slices = m.Slices
+	p.slicing = evidence.Manifest{Slices: m.Slices, System: m.System}
+}
+
+// staged is how a staged system was run; nil for another one, and when that
+// makes no sense.
+func (f *pythonFile) staged() *evidence.StagedSettings {
+	rag, _ := evidence.Member(f.System.Config, "rag")
+	var s evidence.StagedSettings
+	for key, v := range evidence.Members(rag) {
+		var err error
+		switch {
+		case evidence.IsNull(v):
+		case key == "depth":
+			s.Depth, err = strconv.Atoi(string(v))
+		case key == "top_k":
+			s.TopK, err = strconv.Atoi(string(v))
+		case key == "token_budget":
+			var budget int
+			budget, err = strconv.Atoi(string(v))
+			s.TokenBudget = &budget
+		case key == "index_version":
+			s.IndexVersion, _ = evidence.Text(v)
+		case key == "citations_path":
+			s.CitationsPath, _ = evidence.Text(v)
+		}
+		if err != nil {
+			return nil
+		}
+	}
+	if s.TopK < 1 || s.Depth < s.TopK {
+		return nil
+	}
+	return &s
 }
 
 // setDigests gives system and suite content ids of their own domains: the

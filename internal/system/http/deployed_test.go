@@ -39,7 +39,9 @@ func TestDeployed(t *testing.T) {
 		}, 2, "v2", ""},
 		{"always busy", func(_ int, w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadGateway) }, 4, "", "status 502 Bad Gateway"},
 		{"not found", func(_ int, w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusNotFound) }, 1, "", "status 404 Not Found"},
-		{"redirect", func(_ int, w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) }, 1, "", "status 302 Found"},
+		{"redirect", func(_ int, w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere", http.StatusFound)
+		}, 1, "", "status 302 Found"},
 		{"nothing", func(int, http.ResponseWriter, *http.Request) {}, 1, "", "no version"},
 		{"the secret itself", func(_ int, w http.ResponseWriter, r *http.Request) {
 			http.Error(w, r.Header.Get("X-Key"), http.StatusTeapot)

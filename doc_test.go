@@ -215,10 +215,23 @@ func (n *normaliser) typed(command string) string {
 	return command
 }
 
+// shellWords splits a command at its spaces, but for those in single quotes.
+func shellWords(command string) []string {
+	var words []string
+	for i, part := range strings.Split(command, "'") {
+		if i%2 == 0 {
+			words = append(words, strings.Fields(part)...)
+		} else {
+			words = append(words, part)
+		}
+	}
+	return words
+}
+
 // run types a command and returns what it printed.
 func (d *doc) run(command string) string {
 	d.t.Helper()
-	words := strings.Fields(d.stable.typed(command))
+	words := shellWords(d.stable.typed(command))
 	switch {
 	case words[0] == "cd" && len(words) == 2:
 		d.dir = filepath.Join(d.dir, words[1])

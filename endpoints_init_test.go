@@ -2,9 +2,15 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"maps"
+	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/oloproof/oloproof-go/internal/suite"
 )
@@ -82,5 +88,77 @@ func TestInitPreset(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The table of presets in docs/endpoints.md: what each gives, and what it was
+// tried on.
+func TestPresetTable(t *testing.T) {
+	all, err := suite.Presets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := map[string][]string{}
+	var bodies, more map[string]expectedBody
+	readTestdata(t, &bodies, "mappings.json")
+	readTestdata(t, &more, "more.json")
+	maps.Copy(bodies, more)
+	for _, name := range slices.Sorted(maps.Keys(bodies)) {
+		preset := presetOf[name]
+		if preset == "" {
+			preset = name
+		}
+		tried[preset] = append(tried[preset], "`"+bodies[name].File+"`")
+	}
+	for _, name := range slices.Sorted(maps.Keys(streamPresets)) {
+		tried[streamPresets[name]] = append(tried[streamPresets[name]], "`"+name+"`")
+	}
+	var b strings.Builder
+	b.WriteString("| preset | service | answer | retrieval/v1 is | also | stream | tried on |\n|---|---|---|---|---|---|---|\n")
+	for _, p := range all {
+		text := "project: p\ndataset: c\nsystem:\n  name: s\n  version: \"1\"\n  http: {preset: " + p.Name + ", url: \"http://h.test/\"}\nevaluators:\n  - {type: contains, criterion: a}\n"
+		s, err := suite.Parse("table", []byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, retrieval, streams := "yes", "not there", "no"
+		var also []string
+		if v := s.System.HTTP.Spec.Output.Value; v.Type == "list" || p.Name == "verba" {
+			answer = "no"
+		}
+		for _, a := range s.System.HTTP.Artifacts {
+			switch a.Kind {
+			case "retrieval/v1":
+				retrieval = map[string]string{"retrieval": "what was found", "context": "the context", "cited": "what is cited"}[a.Mapped.Source]
+			default:
+				name, _, _ := strings.Cut(a.Kind, "/")
+				also = append(also, name)
+			}
+		}
+		switch {
+		case s.System.HTTP.Stream != nil:
+			streams = "always"
+		case p.Streaming != "":
+			streams = "can"
+		}
+		if len(tried[p.Name]) == 0 {
+			t.Errorf("the preset %s is tried on nothing", p.Name)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", p.Name, p.About, answer, retrieval, strings.Join(also, ", "), streams, strings.Join(tried[p.Name], ", "))
+	}
+	const page, begin, end = "docs/endpoints.md", "<!-- presets: written by a test -->\n", "<!-- /presets -->\n"
+	before, rest, found := strings.Cut(readFile(t, page), begin)
+	got, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no table of presets", page)
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(before+begin+"\n"+b.String()+"\n"+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(strings.TrimSpace(b.String()), strings.TrimSpace(got)); diff != "" {
+		t.Errorf("%s, presets (-want +got); run with -update:\n%s", page, diff)
 	}
 }

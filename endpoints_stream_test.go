@@ -13,6 +13,13 @@ import (
 	"github.com/oloproof/oloproof-go/internal/suite"
 )
 
+// streamPresets names the preset of the service that a stream comes from.
+var streamPresets = map[string]string{
+	"anthropic.sse": "anthropic", "anythingllm.sse": "anythingllm", "azure_openai_on_your_data.sse": "azure_openai_on_your_data",
+	"create_llama_vercel.txt": "create_llama", "dify.sse": "dify", "dify_error_mid_stream.sse": "dify", "flowise.sse": "flowise", "glean.ndjson": "glean",
+	"langserve.sse": "langserve", "open_webui.sse": "open_webui", "openai_responses.sse": "openai_responses", "truncated_openai_no_done.sse": "open_webui",
+}
+
 // A stream gives what the body gives, or says why it is no whole answer.
 func TestEndpointStreams(t *testing.T) {
 	type expectedStream struct {
@@ -24,17 +31,12 @@ func TestEndpointStreams(t *testing.T) {
 	}
 	streams := map[string]expectedStream{}
 	readTestdata(t, &streams, "streams/expected.json")
-	presets := map[string]string{
-		"anthropic.sse": "anthropic", "anythingllm.sse": "anythingllm", "azure_openai_on_your_data.sse": "azure_openai_on_your_data",
-		"create_llama_vercel.txt": "create_llama", "dify.sse": "dify", "dify_error_mid_stream.sse": "dify", "flowise.sse": "flowise", "glean.ndjson": "glean",
-		"langserve.sse": "langserve", "open_webui.sse": "open_webui", "openai_responses.sse": "openai_responses", "truncated_openai_no_done.sse": "open_webui",
-	}
 	think := regexp.MustCompile(`(?s)<think>.*?</think>`)
 	for _, name := range slices.Sorted(maps.Keys(streams)) {
 		want := streams[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			known, err := suite.OpenPreset(presets[name])
+			known, err := suite.OpenPreset(streamPresets[name])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,7 +44,7 @@ func TestEndpointStreams(t *testing.T) {
 			if name == "glean.ndjson" || name == "create_llama_vercel.txt" { // as these services label them
 				kind = "text/plain; charset=utf-8"
 			}
-			p := newEndpoint(t, presets[name], known.Streaming+"\nlimits: {retries: 0}\n", "{type: contains, criterion: answer, expected_field: answer}", replies{"": {kind: kind, body: readBytes(t, "streams/"+name)}})
+			p := newEndpoint(t, streamPresets[name], known.Streaming+"\nlimits: {retries: 0}\n", "{type: contains, criterion: answer, expected_field: answer}", replies{"": {kind: kind, body: readBytes(t, "streams/"+name)}})
 			got, code, out := p.run()
 			if want.State != "complete" {
 				if got.Execution.Status != "error" || code != 2 || !strings.Contains(out, strings.TrimPrefix(want.State, "error: ")) && want.State != "truncated" {

@@ -131,6 +131,48 @@ func TestReadmeOwnEndpoint(t *testing.T) {
 	}
 }
 
+// TestReadmeProbe walks from the URL of a service of an unknown shape to a gate,
+// by the commands of the README and nothing else.
+func TestReadmeProbe(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ Question string }
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || r.URL.Path != "/ask" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"took": 3, "reply": {"markdown": "A team plan has five seats [1]."}, "grounding": {"hits": [{"page": {"slug": "kb-03"}, "extract": "A team plan has five seats."}]}}`)
+	}))
+	defer server.Close()
+	d := reader(t)
+	var typed []string
+	for line := range strings.Lines(strings.Join(indented(t, "README.md"), "")) {
+		command, ok := strings.CutPrefix(strings.TrimSpace(line), "./")
+		if !ok || !strings.Contains(command, "my-suite") || strings.Contains(command, " init ") {
+			continue
+		}
+		if strings.Contains(command, " check ") { // what the user writes before
+			cases := readFile(t, filepath.Join(d.dir, "my-suite/data/cases.jsonl"))
+			first, _, _ := strings.Cut(cases, "\n")
+			first = regexp.MustCompile(`"answer":"[^"]*"`).ReplaceAllString(first, `"answer":"five seats"`)
+			d.write("my-suite/data/cases.jsonl", regexp.MustCompile(`"doc_id":"[^"]*"`).ReplaceAllString(first, `"doc_id":"kb-03"`)+"\n")
+		}
+		printed := d.run(strings.ReplaceAll(command, "http://localhost:8000", server.URL))
+		typed = append(typed, strings.Fields(command)[1])
+		switch {
+		case strings.Contains(command, " check ") && !(strings.Contains(printed, "answer_correct: passed") && strings.Contains(printed, "hit_rate_at_1: passed")):
+			t.Errorf("%s:\n%s", command, printed)
+		case strings.Contains(command, " run ") && (d.code != 3 || !strings.Contains(printed, "Gate: BLOCK (exit 3)")):
+			t.Errorf("%s ends with %d, want 3: one case establishes nothing\n%s", command, d.code, printed)
+		case !strings.Contains(command, " run ") && d.code != 0:
+			t.Errorf("%s ends with %d\n%s", command, d.code, printed)
+		}
+	}
+	if got := strings.Join(typed, " "); got != "probe probe check run" {
+		t.Errorf("typed %s", got)
+	}
+}
+
 // TestReadmeOtherShape makes a suite of the README's fragments for a service of
 // its own shape.
 func TestReadmeOtherShape(t *testing.T) {

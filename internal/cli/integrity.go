@@ -207,7 +207,7 @@ func newKeptSuite(base *baseSuite, proposed *project, candidate, baseline *store
 }
 
 func sameMeasure(a, b evidence.MetricSpec) bool {
-	return a.Evaluator == b.Evaluator && a.Source == b.Source && a.Quantile == b.Quantile && a.Range == b.Range
+	return a.Evaluator == b.Evaluator && a.Source == b.Source && a.Quantile == b.Quantile && a.Range == b.Range && a.Prices.Equal(b.Prices)
 }
 
 // sameQuestion reports whether only the metadata of a case was edited.

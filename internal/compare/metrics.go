@@ -87,6 +87,8 @@ func differs(candidate, baseline evidence.MetricSpec) string {
 		return was("the range", interval(candidate.Range), interval(baseline.Range))
 	case candidate.Source != baseline.Source || candidate.Unit != baseline.Unit:
 		return was("the source", candidate.Source+" in "+candidate.Unit, baseline.Source+" in "+baseline.Unit)
+	case !candidate.Prices.Equal(baseline.Prices):
+		return "the prices differ"
 	case candidate.Quantile != baseline.Quantile:
 		return was("the quantile", fmt.Sprint(candidate.Quantile), fmt.Sprint(baseline.Quantile))
 	}

@@ -35,6 +35,29 @@ func UnitOf(source string) (unit string, ok bool) {
 	return "", false
 }
 
+// Prices are what tokens cost, in US dollars for a million.
+type Prices struct {
+	Input  float64 `json:"input_per_mtok"`
+	Output float64 `json:"output_per_mtok"`
+}
+
+// Cost is what an answer cost: what the system says, else its tokens by the
+// prices; nil when it says neither.
+func (p *Prices) Cost(u *Usage) *float64 {
+	switch {
+	case u == nil:
+		return nil
+	case u.CostUSD != nil || p == nil || u.InputTokens == nil || u.OutputTokens == nil:
+		return u.CostUSD
+	}
+	// The conversions forbid a fused multiply-add, which some machines have.
+	cost := (float64(float64(*u.InputTokens)*p.Input) + float64(float64(*u.OutputTokens)*p.Output)) / 1e6
+	return &cost
+}
+
+// Equal reports whether two prices are the same, or both none.
+func (p *Prices) Equal(q *Prices) bool { return p == q || p != nil && q != nil && *p == *q }
+
 // Judged reports whether the metric is made of judgments, not of what was
 // measured of each execution.
 func (metric *MetricSpec) Judged() bool { return metric.Kind != Quantile && metric.Source == "" }
@@ -54,6 +77,7 @@ type MetricSpec struct {
 	Source   string     `json:"source,omitzero"`   // of measured metrics, such as latency_ms; empty for judged ones
 	Quantile float64    `json:"quantile,omitzero"` // in (0,1)
 	Unit     string     `json:"unit,omitzero"`     // of measured metrics, such as ms
+	Prices   *Prices    `json:"prices,omitzero"`   // of a cost that the system does not say; nil when it must say it
 	// Evaluator is the content id of the evaluator's type and options; empty for measured metrics.
 	Evaluator Digest `json:"evaluator,omitzero"`
 	// Served are the models that gave the verdicts of a judge, as their provider

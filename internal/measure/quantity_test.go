@@ -86,3 +86,25 @@ func TestLimitsOfMeans(t *testing.T) {
 		t.Errorf("%d below and %d above", b, a)
 	}
 }
+
+// A cost that the system says goes before one by prices.
+func TestPrices(t *testing.T) {
+	in, out, said := int64(1_000_000), int64(500_000), 9.0
+	spec := meanOf("cost_usd", 0, 100)
+	spec.Prices = &evidence.Prices{Input: 0.5, Output: 2}
+	for _, c := range []struct {
+		usage *evidence.Usage
+		want  float64 // below 0: missing
+	}{
+		{&evidence.Usage{InputTokens: &in, OutputTokens: &out}, 1.5},
+		{&evidence.Usage{InputTokens: &in, OutputTokens: &out, CostUSD: &said}, 9},
+		{&evidence.Usage{CostUSD: &said}, 9},
+		{&evidence.Usage{InputTokens: &in}, -1},
+		{nil, -1},
+	} {
+		m := build(t, []evidence.MetricSpec{spec}, nil, []*evidence.Outcome{{Status: evidence.StatusOK, Usage: c.usage}}).Metrics(level)[0]
+		if (m.Estimate == nil) != (c.want < 0) || m.Estimate != nil && *m.Estimate != c.want {
+			t.Errorf("%+v: %v, want %v", c.usage, m.Estimate, c.want)
+		}
+	}
+}

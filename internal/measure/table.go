@@ -170,6 +170,9 @@ func measured(spec evidence.MetricSpec, o *evidence.Outcome) (evidence.Judgment,
 		return evidence.Judgment{State: evidence.Judged, Value: 1}, nil
 	}
 	value, known := quantity(spec.Source, o)
+	if spec.Source == evidence.SourceCost {
+		value = spec.Prices.Cost(o.Usage)
+	}
 	switch {
 	case !known || spec.Kind == evidence.Rate:
 		return evidence.Judgment{}, fmt.Errorf("a %s of %q is not measured", spec.Kind, spec.Source)

@@ -148,6 +148,9 @@ func checkFiles(files []evidence.File) error {
 // measurable reports whether a metric is one that is measured here.
 func measurable(spec evidence.MetricSpec) bool {
 	unit, ok := evidence.UnitOf(spec.Source)
+	if p := spec.Prices; p != nil && (spec.Source != evidence.SourceCost || !(p.Input >= 0) || !(p.Output >= 0)) {
+		return false
+	}
 	return ok && unit == spec.Unit && (spec.Kind == evidence.Rate) == (spec.Source == evidence.SourceError)
 }
 

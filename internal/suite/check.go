@@ -69,6 +69,39 @@ func (s *Suite) check(f *strictyaml.File, d *draft, readFile func(string) ([]byt
 			f.Problem(q.KeyPos[key], "metrics[%d]: %s", i, fault)
 		}
 		claim(q.ID, fmt.Sprintf("metrics[%d]", i), q.Pos)
+		s.noteSource(q)
+	}
+}
+
+// noteSource notes a metric of what nothing says where the response carries it, so
+// that every case will be missing.
+func (s *Suite) noteSource(q *Measure) {
+	h := s.System.HTTP
+	if h == nil {
+		return
+	}
+	u := h.Spec.Usage
+	var lacks []string
+	switch q.Source {
+	case evidence.SourceInputTokens:
+		if u.InputTokens == nil {
+			lacks = []string{"system.http.usage.input_tokens"}
+		}
+	case evidence.SourceOutputTokens:
+		if u.OutputTokens == nil {
+			lacks = []string{"system.http.usage.output_tokens"}
+		}
+	case evidence.SourceCost:
+		if u.CostUSD == nil && (q.Prices == nil || u.InputTokens == nil || u.OutputTokens == nil) {
+			lacks = []string{"system.http.usage.cost_usd", "or its tokens and the metric's prices"}
+		}
+	case evidence.SourceFirstToken:
+		if h.Stream == nil {
+			lacks = []string{"system.http.stream"}
+		}
+	}
+	if len(lacks) > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("metric %s: nothing says where the response carries %s, so every case will be missing: add %s", q.ID, q.Source, strings.Join(lacks, ", ")))
 	}
 }
 

@@ -37,6 +37,9 @@ func (s *Suite) Digest() evidence.Digest {
 		default: // as it was before there were others
 			metrics[q.ID] = meaning{"source": q.Source, "quantile": q.Quantile}
 		}
+		if q.Prices != nil {
+			metrics[q.ID].(meaning)["prices"] = *q.Prices
+		}
 	}
 	return contentID(suiteDomain, meaning{
 		"system": s.SystemDigest(), "evaluators": evaluators, "metrics": metrics,

@@ -257,6 +257,9 @@ func (c *comparison) quantiles() {
 		if old.Range != new.Range && !(old.Range != [2]float64{} && new.Range == [2]float64{}) { // without a range there is no upper limit
 			c.Add(new.Pos.Line, "metric %s: %s", new.ID, relax.Change("range", rangeText(old.Range), rangeText(new.Range)))
 		}
+		if !old.Prices.Equal(new.Prices) {
+			c.Add(new.Pos.Line, "metric %s: %s", new.ID, relax.Change("prices", priceText(old.Prices), priceText(new.Prices)))
+		}
 		if old.Source != new.Source {
 			c.Add(new.Pos.Line, "metric %s: %s", new.ID, relax.Change("source", old.Source, new.Source))
 		}
@@ -281,4 +284,12 @@ func rangeText(r [2]float64) string {
 		return relax.None
 	}
 	return fmt.Sprintf("[%s, %s]", strconv.FormatFloat(r[0], 'f', -1, 64), strconv.FormatFloat(r[1], 'f', -1, 64))
+}
+
+func priceText(p *evidence.Prices) string {
+	if p == nil {
+		return relax.None
+	}
+	number := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+	return number(p.Input) + " and " + number(p.Output)
 }

@@ -50,6 +50,7 @@ func answerEdits() []suiteEdit {
 		{", range: [0, 1]", "", nil, []string{"b:15: metric cost: range changed from none to [0, 1]"}}, // a mean without a range has no upper limit
 		both("{type: mean, id: cost, source: cost_usd, range: [0, 1]}", "{type: quantile, id: cost, source: cost_usd, quantile: 0.5}",
 			"b:15: metric cost: type changed from mean to quantile", "b:15: metric cost: type changed from quantile to mean"),
+		both("range: [0, 1]", "range: [0, 1], prices: {input_per_mtok: 0.15, output_per_mtok: 0.6}", "b:15: metric cost: prices changed from none to 0.15 and 0.6", "b:15: metric cost: prices changed from 0.15 and 0.6 to none"),
 		{"  - {type: error_rate}\n", "", []string{"a:16: metric error_rate removed (line of the old file)"}, nil},
 		{"k: 5", "k: 6", []string{"b:11: evaluator m: k raised from 5 to 6"}, nil},
 		both("relevance_unit: chunk", "relevance_unit: doc", `b:12: evaluator cr: relevance_unit changed from "chunk" to "doc"`, `b:12: evaluator cr: relevance_unit changed from "doc" to "chunk"`),

@@ -208,9 +208,10 @@ type Evaluator struct {
 type Measure struct {
 	Type     string // quantile, mean or error_rate
 	ID       string
-	Source   string     // such as latency_ms; of an error rate execution_error
-	Quantile float64    // in (0,1); 0 unless Type is quantile
-	Range    [2]float64 // of a mean, as declared; zero when it is not
+	Source   string           // such as latency_ms; of an error rate execution_error
+	Quantile float64          // in (0,1); 0 unless Type is quantile
+	Range    [2]float64       // of a mean, as declared; zero when it is not
+	Prices   *evidence.Prices // of cost_usd, for systems that say tokens only; nil
 	Pos      Position
 	KeyPos   map[string]Position // of each key's value that is written
 
@@ -220,7 +221,7 @@ type Measure struct {
 // Spec is the metric that the entry makes.
 func (q *Measure) Spec() evidence.MetricSpec {
 	unit, _ := evidence.UnitOf(q.Source)
-	spec := evidence.MetricSpec{ID: q.ID, Kind: evidence.Quantile, Source: q.Source, Quantile: q.Quantile, Unit: unit}
+	spec := evidence.MetricSpec{ID: q.ID, Kind: evidence.Quantile, Source: q.Source, Quantile: q.Quantile, Unit: unit, Prices: q.Prices}
 	switch q.Type {
 	case typeMean:
 		spec.Kind, spec.Range = evidence.Mean, q.Range

@@ -193,16 +193,24 @@ func (q *Measure) table() y.Type {
 	source := y.Field{Key: "source", Type: y.Enum(y.Into(&q.Source), "latency_ms", "first_token_ms", "input_tokens", "output_tokens", "cost_usd").
 		Refuse(notByThisTool, "agent_steps", "agent_tool_calls"), Required: true,
 		Doc: "What is measured: latency_ms is the time of the attempt that answered, first_token_ms that to the first text of a stream, in milliseconds; tokens and cost are what the system says the answer took."}
+	price := &evidence.Prices{}
+	prices := y.Field{Key: "prices", Type: y.Mapping(y.Table{
+		{Key: "input_per_mtok", Type: y.Number(y.Into(&price.Input)).Min(0), Required: true, Doc: "USD for a million tokens of input."},
+		{Key: "output_per_mtok", Type: y.Number(y.Into(&price.Output)).Min(0), Required: true, Doc: "USD for a million tokens of output."},
+	}).At(func(Position) { q.Prices = price }),
+		Doc: "For cost_usd: what tokens cost, for a system that says tokens and no cost."}
 	optional := id
 	optional.Required, optional.Doc = false, id.Doc+" error_rate when absent."
 	return y.Variants("type", "metric", y.Into(&q.Type),
 		y.Variant{Name: typeQuantile, Doc: "A quantile of a measured quantity.", Table: y.Table{id, source,
 			{Key: "quantile", Type: y.Number(y.Into(&q.Quantile)).Above(0).Below(1).Hint(y.AsShare), Required: true,
 				Doc: "Which quantile, such as 0.95."},
+			prices,
 		}},
 		y.Variant{Name: typeMean, Doc: "The mean of a measured quantity.", Table: y.Table{id, source,
 			{Key: "range", Type: y.List(y.Into(&q.ends), func(x *float64) y.Type { return y.Number(y.Into(x)).Min(0) }).Min(2),
 				Doc: "The least and the largest value that there can be, [LEAST, LARGEST]. Without it a mean has no upper limit."},
+			prices,
 		}},
 		y.Variant{Name: typeErrorRate, Doc: "Share of the cases whose execution errored.", Table: y.Table{optional}},
 	).At(y.Into(&q.Pos)).Keys(y.Into(&q.KeyPos)).
@@ -218,6 +226,9 @@ func (q *Measure) complete() (key, fault string) {
 		if q.ID == "" {
 			q.ID = typeErrorRate
 		}
+	}
+	if q.Prices != nil && q.Source != evidence.SourceCost {
+		return "prices", "prices are for the source cost_usd"
 	}
 	if q.ends == nil {
 		return "", ""

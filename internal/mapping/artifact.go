@@ -167,7 +167,7 @@ func (m *maker) elements(a *answer) ([]element, *fault) {
 		if v.Kind() != '[' {
 			return nil, &fault{text: "want a list, found " + found(v), around: v}
 		}
-		return elementsOf(v), nil
+		return a.elementsOf(v), nil
 	}
 	base := a.get(m.items.spec.From)
 	all := []element{{raw: base}}
@@ -180,7 +180,7 @@ func (m *maker) elements(a *answer) ([]element, *fault) {
 				return nil, &fault{missing: true, text: fmt.Sprintf("nothing at %q", path), around: base}
 			case err != nil || evidence.IsNull(at): // an element without it
 			case at.Kind() == '[':
-				next = append(next, elementsOf(at)...)
+				next = append(next, a.elementsOf(at)...)
 			case i == len(m.stars)-1:
 				next = append(next, element{raw: at})
 			default:
@@ -206,11 +206,11 @@ func (m *maker) from(a *answer, v evidence.Value, depth int, into *evidence.Arti
 	}
 	switch v.Kind() {
 	case '[':
-		return m.build(a, elementsOf(v), nil, depth, into)
+		return m.build(a, a.elementsOf(v), nil, depth, into)
 	case '{':
 		member, ok := evidence.Member(v, list)
 		if ok && member.Kind() == '[' {
-			return m.build(a, elementsOf(member), v, depth, into)
+			return m.build(a, a.elementsOf(member), v, depth, into)
 		}
 		return &misfit{path: m.made.shown(), fault: fault{text: fmt.Sprintf("want a list, or an object with the list %s, found an object without it", list), around: v}}
 	}
@@ -321,7 +321,7 @@ func (m *maker) context(a *answer, list []element, outer evidence.Value, into *e
 		c.Items = append(c.Items, item)
 	}
 	dropped, _ := evidence.Member(outer, "dropped")
-	for i, el := range elementsOf(dropped) {
+	for i, el := range a.elementsOf(dropped) {
 		at, v := fmt.Sprintf("dropped[%d]", i), el.raw
 		item, f := m.item(a, &el)
 		if f != nil {
@@ -441,7 +441,7 @@ func (m *maker) field(a *answer, v *element, name string) (field evidence.Value,
 		}
 		return field, ok, nil
 	}
-	field, ok = v.member(name)
+	field, ok = v.member(a, name)
 	if !ok || evidence.IsNull(field) {
 		return nil, false, nil
 	}

@@ -76,7 +76,7 @@ func TestLookupAgrees(t *testing.T) {
 		v := drawJSON(t, 3)
 		path := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c d", "ü", "0", "1", "2"}), 0, 3).Draw(t, "path"), ".")
 		want, err := evidence.Lookup(v, path)
-		got, ok := (&element{raw: v}).lookup(path)
+		got, ok := (&element{raw: v}).lookup(&answer{}, path)
 		if ok != (err == nil) || ok && string(got) != string(want) {
 			t.Fatalf("%q in %s: %s, %v; want %s, %v", path, v, got, ok, want, err)
 		}

@@ -218,7 +218,8 @@ func (m *Mapping) Message(d *Documents) string {
 // output, and an [*evidence.ContractError] when an artifact is missing or
 // malformed.
 func (m *Mapping) Map(d *Documents, c *evidence.Case) (*Result, error) {
-	a := &answer{Documents: d}
+	a := newAnswer(d)
+	defer a.release()
 	if e := m.check(a); e != nil {
 		return nil, e
 	}

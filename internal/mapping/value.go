@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 )
@@ -40,6 +41,40 @@ type answer struct {
 	values  []any // for the variables of expressions
 	main    element
 	lists   []elements
+	members []member  // of all elements
+	store   []element // of all lists
+}
+
+// answers are used again: what they hold is as large as the answers are.
+var answers = sync.Pool{New: func() any { return new(answer) }}
+
+func newAnswer(d *Documents) *answer {
+	a := answers.Get().(*answer)
+	a.Documents = d
+	return a
+}
+
+// release gives the answer back. Nothing of it may be used any more.
+func (a *answer) release() {
+	const most = 4096 // elements and members that are kept for the next one
+	clear(a.members)
+	clear(a.store)
+	clear(a.lists)
+	kept := answer{lists: a.lists[:0]}
+	if cap(a.members) <= most && cap(a.store) <= most {
+		kept.members, kept.store = a.members[:0], a.store[:0]
+	}
+	*a = kept
+	answers.Put(a)
+}
+
+// elementsOf returns the elements of a list.
+func (a *answer) elementsOf(list evidence.Value) []element {
+	start := len(a.store)
+	for v := range evidence.Elements(list) {
+		a.store = append(a.store, element{raw: v})
+	}
+	return a.store[start:len(a.store):len(a.store)]
 }
 
 // elements are those of a list that several artifacts may be made of.
@@ -80,21 +115,14 @@ type member struct {
 	value evidence.Value
 }
 
-func elementsOf(list evidence.Value) []element {
-	all := make([]element, 0, 8)
-	for v := range evidence.Elements(list) {
-		all = append(all, element{raw: v})
-	}
-	return all
-}
-
 // member returns a member of an object.
-func (e *element) member(name string) (evidence.Value, bool) {
+func (e *element) member(a *answer, name string) (evidence.Value, bool) {
 	if !e.found {
-		e.found, e.members = true, make([]member, 0, 8)
+		start := len(a.members)
 		for name, v := range evidence.RawMembers(e.raw) {
-			e.members = append(e.members, member{name, v})
+			a.members = append(a.members, member{name, v})
 		}
+		e.found, e.members = true, a.members[start:]
 	}
 	for i := range e.members {
 		if string(e.members[i].name) == name {
@@ -105,13 +133,13 @@ func (e *element) member(name string) (evidence.Value, bool) {
 }
 
 // lookup returns what stands at a path; ok is false when it leads nowhere.
-func (e *element) lookup(path string) (v evidence.Value, ok bool) {
+func (e *element) lookup(a *answer, path string) (v evidence.Value, ok bool) {
 	if path == "" || len(e.raw) == 0 || e.raw[0] != '{' {
 		v, err := evidence.Lookup(e.raw, path)
 		return v, err == nil
 	}
 	name, rest, more := strings.Cut(path, ".")
-	if v, ok = e.member(name); !ok || !more {
+	if v, ok = e.member(a, name); !ok || !more {
 		return v, ok
 	}
 	if v[0] == '{' || v[0] == '[' {
@@ -231,7 +259,7 @@ func (t *taker) take(a *answer, of *element) (v evidence.Value, ok bool, f *faul
 			f.around = base.raw
 			return nil, false, f
 		}
-	} else if v, path = t.lookup(base); v == nil {
+	} else if v, path = t.lookup(a, base); v == nil {
 		if t.maybe {
 			return nil, false, nil
 		}
@@ -271,12 +299,12 @@ func (t *taker) evaluate(a *answer, of *element) (evidence.Value, *fault) {
 // lookup returns what stands at the first path that leads to something that is
 // not null, with the path. Where all are absent or null, null counts; without
 // that the value is nil.
-func (t *taker) lookup(base *element) (v evidence.Value, path string) {
+func (t *taker) lookup(a *answer, base *element) (v evidence.Value, path string) {
 	if base.raw == nil {
 		return nil, ""
 	}
 	for _, p := range t.spec.Paths {
-		at, ok := base.lookup(p)
+		at, ok := base.lookup(a, p)
 		switch {
 		case ok && !evidence.IsNull(at):
 			return at, p

@@ -22,8 +22,12 @@ import (
 // figures that docs/judges.md tells of it.
 func TestJudgedExample(t *testing.T) {
 	d := reader(t)
-	d.run("oloproof init --example judged_rag my-judged")
-	first := d.run("oloproof run --config my-judged/oloproof.yaml")
+	_, typed, _ := strings.Cut(readFile(t, "docs/judges.md"), "```\n") // the page's first block
+	typed, _, _ = strings.Cut(typed, "```")
+	first := ""
+	for command := range strings.Lines(typed) {
+		first = d.run(strings.TrimSpace(command))
+	}
 	if d.code != 0 && d.code != 3 {
 		t.Fatalf("exit code %d:\n%s", d.code, first)
 	}

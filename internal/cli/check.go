@@ -96,6 +96,11 @@ func (e *Env) printProject(p *project) {
 	for _, spec := range p.eval.Specs() {
 		fmt.Fprintf(e.Stdout, "  %s (%s): %d of %s can be judged\n", spec.ID, spec.Kind, eligible[spec.ID], countCases(p.data.Len()))
 	}
+	for i := range p.suite.Evaluators {
+		for _, stage := range p.suite.Evaluators[i].Stages() {
+			e.printJudge(p.suite.Evaluators[i].Criterion, stage.Judge)
+		}
+	}
 	for _, note := range slices.Concat(p.suite.Notes, p.data.Notes()) {
 		fmt.Fprintf(e.Stdout, "note: %s\n", report.Clean(note))
 	}

@@ -10,8 +10,10 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/judge"
+	"github.com/oloproof/oloproof-go/internal/report"
 	"github.com/oloproof/oloproof-go/internal/runner"
 	"github.com/oloproof/oloproof-go/internal/store"
+	"github.com/oloproof/oloproof-go/internal/suite"
 )
 
 // openPanel makes the judges of the suite ready to be asked; verdicts is where
@@ -34,6 +36,18 @@ func (x *activeRun) openPanel(verdicts *store.Cache) error {
 	}
 	x.panel, err = judge.New(cfg)
 	return err
+}
+
+// printJudge says whom a criterion asks, and whether the key is there that a call
+// would need.
+func (e *Env) printJudge(criterion string, j *suite.Judge) {
+	key := ""
+	if value, _ := e.Lookup(j.APIKeyEnv); strings.TrimSpace(value) != "" {
+		key = ", with the key in " + j.APIKeyEnv
+	} else if at := j.Endpoint(); !strings.Contains(at, "${") && (suite.Connection{URL: at}).NeedsKey() {
+		key = ", which needs a key: " + j.APIKeyEnv + " is not set"
+	}
+	fmt.Fprintf(e.Stdout, "  %s asks %s %s%s\n", report.Clean(criterion), j.Provider, report.Clean(j.Model), key)
 }
 
 // judge returns the judgments of a case: what is pure, and what the judges say.

@@ -121,10 +121,11 @@ func wrongAnswer(a Attack) (*evidence.Case, *evidence.Execution, error) {
 	return c, x, err
 }
 
-// Evidence is the content id of what a judge of an evaluator reads of a case. A
-// person's label of it holds as long as it stays the same.
+// Evidence is the content id of what a judge of an evaluator reads of a case whose
+// execution is as it was kept, without secrets. A person's label of it holds as
+// long as it stays the same.
 func Evidence(e *suite.Evaluator, c *evidence.Case, x *evidence.Execution) (evidence.Digest, error) {
-	s, err := show(e, c, x)
+	s, err := show(nil, e, c, x)
 	if err != nil {
 		return "", err
 	}

@@ -227,7 +227,7 @@ func (p *Panel) judgment(o opinion) evidence.Judgment {
 
 // consult asks one judge, or the cache.
 func (p *Panel) consult(ctx context.Context, s *stage, c *evidence.Case, e *evidence.Execution) (opinion, error) {
-	shown, err := show(s.evaluator, c, e)
+	shown, err := show(p.cfg.Redact, s.evaluator, c, e)
 	if err != nil {
 		return opinion{}, fmt.Errorf("case %s: %w", c.ID, err)
 	}

@@ -590,6 +590,18 @@ func TestPause(t *testing.T) {
 	}
 }
 
+// What the system lets slip of our secrets does not go to the judge's provider,
+// and the evidence that was judged is the one that is kept.
+func TestSecretsAreNotSent(t *testing.T) {
+	j, s, err := ask(t, strings.Replace(rubricJudge, "rubric_judge", "groundedness_judge", 1), "The key is sk-secret-of-openai.", nil, chat(`{"pass":true}`))
+	if err != nil || !j.Passed() {
+		t.Fatal(j, err)
+	}
+	if body := s.requests[0].body; strings.Contains(body, "sk-secret") || !strings.Contains(body, "The key is [redacted].") {
+		t.Errorf("sent: %s", body)
+	}
+}
+
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	transport := roundTrip(func(r *http.Request) (*http.Response, error) {

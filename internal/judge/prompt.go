@@ -11,6 +11,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/redact"
 	"github.com/oloproof/oloproof-go/internal/suite"
 )
 
@@ -92,8 +93,10 @@ type shown struct {
 	fence  string
 }
 
-// show takes what an evaluator reads of a case.
-func show(e *suite.Evaluator, c *evidence.Case, x *evidence.Execution) (shown, error) {
+// show takes what an evaluator reads of a case. Secrets are taken out of what the
+// system said: they are not for the judge's provider, and what is kept of the
+// execution, which people label, is without them too.
+func show(r *redact.Redactor, e *suite.Evaluator, c *evidence.Case, x *evidence.Execution) (shown, error) {
 	reads := e.Reads()
 	var s shown
 	add := func(name string, v any) error {
@@ -101,6 +104,9 @@ func show(e *suite.Evaluator, c *evidence.Case, x *evidence.Execution) (shown, e
 			v = nil
 		}
 		text, err := evidence.Canonical(v)
+		if err == nil && name != "input" && name != "expected" {
+			text, err = evidence.Canonical(r.JSON(text))
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -258,7 +264,7 @@ func (s shown) tokenPrompt(e *suite.Evaluator) string {
 
 // Prompt returns what a judge is asked of a case and its execution.
 func Prompt(e *suite.Evaluator, c *evidence.Case, x *evidence.Execution) (string, error) {
-	s, err := show(e, c, x)
+	s, err := show(nil, e, c, x)
 	if err != nil {
 		return "", err
 	}
@@ -279,7 +285,7 @@ func Show(e *suite.Evaluator) []NamedPrompt {
 		x.Artifacts.Context = []evidence.Context{{Items: []evidence.ContextItem{{DocID: "ID", Text: &text}}}}
 		x.Artifacts.Citations = []evidence.Citations{{IDs: []string{"ID"}}}
 		c := evidence.Case{Input: evidence.Value(`"INPUT"`), Expected: evidence.Value(`"EXPECTED"`)}
-		s, err := show(stage, &c, &x)
+		s, err := show(nil, stage, &c, &x)
 		if err != nil {
 			panic(err) // fixed values
 		}

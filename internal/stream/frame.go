@@ -48,11 +48,9 @@ type Reader struct {
 	max    int
 
 	line    []byte // of the line that is read
-	frame   Frame
 	data    []byte
 	started bool // past a byte order mark
 	skipLF  bool // the last line ended with CR
-	whole   bool // the last line had an end
 }
 
 // NewReader returns a reader of frames of at most max bytes each.

@@ -109,12 +109,12 @@ func (f *File) problem(at Position, format string, args ...any) {
 
 // hide drops the line of a secret, so that no problem shows it.
 func (f *File) hide(at Position) {
-	if at.Line >= 1 && at.Line <= len(f.src.lines) {
+	if at.In == "" && at.Line >= 1 && at.Line <= len(f.src.lines) {
 		f.src.lines[at.Line-1] = ""
 	}
 	for i := range f.problems {
-		if f.problems[i].Line == at.Line {
-			f.problems[i].Source = ""
+		if p := &f.problems[i]; p.Line == at.Line && at.In == "" {
+			p.Source = ""
 		}
 	}
 }

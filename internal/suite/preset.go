@@ -20,7 +20,7 @@ func overPreset(t *y.MapType) y.Type {
 	}, presets.Names,
 		[]string{"output", "output_path"},
 		[]string{"path", "jq", "items", "markers"},
-		[]string{"bearer", "header", "basic", "oauth2", "aws_sigv4", "command"},
+		authKinds,
 	)
 }
 

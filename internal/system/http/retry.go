@@ -102,14 +102,16 @@ func isTransient(status int) bool {
 const statusOverloaded = 529
 
 // isPermanent reports whether a connection failed in a way that another attempt
-// cannot mend: a host that may not be called, a certificate that is not trusted,
-// or no TLS where it was asked for.
+// cannot mend: a host that may not be called, a certificate that is not trusted
+// here or there, or no TLS where it was asked for.
 func isPermanent(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var plain tls.RecordHeaderError
 	var refused *netguard.Refusal
 	return errors.As(err, &certificate) || errors.As(err, &plain) || errors.As(err, &refused) ||
-		strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") // has no type of its own
+		// These have no type of their own.
+		strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") ||
+		strings.Contains(err.Error(), "remote error: tls: ") && strings.Contains(err.Error(), "certificate")
 }
 
 // waitAsked returns how long an answer asks to wait before another attempt: by

@@ -22,7 +22,7 @@ func newJudge(env *Env) *cobra.Command {
 		Args: args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newJudgeShow(env), newJudgeValidate(env))
+	cmd.AddCommand(newJudgeShow(env), newJudgeValidate(env), newJudgeProbe(env))
 	return cmd
 }
 

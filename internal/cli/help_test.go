@@ -43,7 +43,7 @@ func TestExamplesParse(t *testing.T) {
 // parseLine says what is wrong with a command line, "" when nothing is. of is
 // the command that the line must call, or one below it; the root takes any.
 func parseLine(of *cobra.Command, line string) string {
-	words := strings.Fields(cutShell(line))
+	words := shellWords(cutShell(line))
 	if len(words) == 0 || words[0] != "oloproof" {
 		return "does not begin with oloproof"
 	}
@@ -63,6 +63,19 @@ func parseLine(of *cobra.Command, line string) string {
 		return err.Error()
 	}
 	return ""
+}
+
+// shellWords splits a line at its spaces, but for those in single quotes.
+func shellWords(line string) []string {
+	var words []string
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 0 {
+			words = append(words, strings.Fields(part)...)
+		} else {
+			words = append(words, part)
+		}
+	}
+	return words
 }
 
 // cutShell returns what stands before a pipe or a redirection.

@@ -105,7 +105,7 @@ func TestCheckAdvises(t *testing.T) {
 	}{
 		"nested lists":   {system: http("/ok", "    output_path: replies.0.parts.0.text\n"), stdout: "\nNext: oloproof run --config "},
 		"not mapped":     {system: http("/ok", ""), stdout: "answer_correct: passed"},
-		"wrong path":     {system: http("/ok", "    output_path: replies.0.part\n"), code: 2, stderr: "let system.http.output_path name the place"},
+		"wrong path":     {system: http("/ok", "    output_path: replies.0.part\n"), code: 2, stderr: "name the place of the answer"},
 		"no token":       {system: http("/token", ""), code: 2, stderr: "give system.http.headers what the service asks for"},
 		"wrong url":      {system: http("/nowhere", ""), code: 2, stderr: "correct the path in system.http.url"},
 		"other shape":    {system: http("/ok", "    artifacts: {retrieval/v1: hits}\n"), code: 2, stderr: `retrieval/v1 looks like {"query"`},

@@ -384,3 +384,26 @@ func TestLockOfAChange(t *testing.T) {
 		t.Errorf("the error is %+v", a)
 	}
 }
+
+// A data set in another form is held against its base version like any other.
+func TestDeletingCasesOfAForeignDataSet(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	list := func(lines string) string {
+		return "[\n" + strings.Join(strings.Split(strings.TrimSpace(lines), "\n"), ",\n") + "\n]\n"
+	}
+	foreign := strings.Replace(s.file("oloproof.yaml"), "dataset: data/support.jsonl", "dataset: {path: data/support.json, format: json}", 1)
+	s.commit("c1", edit{"release.yaml": floor("0.70"), "compare.yaml": "", "oloproof.yaml": foreign, "data/support.json": list(s.file("data/support.jsonl"))})
+	s.push(nil).ends(3)
+	deleted := edit{"data/support.json": list(s.without("data/support.jsonl", failing...))}
+	s.open(pull{number: 1, edit: deleted}, nil).ends(3).is("only", "answer-floor", "MANUAL_REVIEW", "suite_relaxed").lists(
+		"data/support.json:2: case refund_review removed (line of the old file)",
+		"data/support.json:4: case money_back removed (line of the old file)",
+		"data/support.json:7: case security_review removed (line of the old file)",
+		"data/support.json:11: case seat_count removed (line of the old file)",
+	)
+	// The same cases in our own form are the same cases.
+	own := edit{"oloproof.yaml": s.file("oloproof.yaml"), "data/support.jsonl": s.file("data/support.jsonl")}
+	own["oloproof.yaml"] = strings.Replace(foreign, "dataset: {path: data/support.json, format: json}", "dataset: data/support.jsonl", 1)
+	s.open(pull{number: 2, edit: own}, nil).ends(3).lists()
+}

@@ -93,10 +93,15 @@ func openBaseSuite(ctx context.Context, read fileAt, config string) (*baseSuite,
 	return b, nil
 }
 
+// place is where the data set is copied to.
+func (b *baseSuite) place() string {
+	return filepath.Join(b.dir, "data", filepath.Base(filepath.FromSlash(b.suite.Dataset)))
+}
+
 // open copies the files of the data set and indexes it. beside turns a path of the
 // suite into one from the root.
 func (b *baseSuite) open(ctx context.Context, read fileAt, beside func(string) string) (err error) {
-	place := filepath.Join(b.dir, "data", filepath.Base(filepath.FromSlash(b.suite.Dataset)))
+	place := b.place()
 	for _, name := range dataFiles(b.suite) {
 		content, err := read(ctx, beside(name), maxBaseDataset)
 		if err != nil {
@@ -132,7 +137,7 @@ func (b *baseSuite) relaxations(s *suite.Suite, d *dataset.Dataset, fromRoot fun
 	list := suite.Relaxations(b.suite, s)
 	cases, err := dataset.Relaxations(b.data, d, b.suite.Slices)
 	for i := range cases {
-		if cases[i].File == filepath.Join(b.dir, "cases.jsonl") {
+		if cases[i].File == b.place() {
 			cases[i].File = path.Join(path.Dir(b.suite.Path), filepath.ToSlash(b.suite.Dataset))
 		} else {
 			cases[i].File = fromRoot(cases[i].File)

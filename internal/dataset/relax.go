@@ -32,7 +32,7 @@ func Relaxations(old, new *Dataset, slices []string) ([]relax.Relaxation, error)
 			if j, ok := m.renamed(before.sum); ok {
 				found.Add(new.Line(j), "case %s renamed to %s: it is not paired with a run of before", short(before.id), short(new.ID(j)))
 			} else {
-				found.Gone(before.line, "case %s removed", short(before.id))
+				found.Gone(old.Line(i), "case %s removed", short(before.id))
 			}
 		}
 	}

@@ -24,7 +24,7 @@ type Reach struct {
 	FailFrom *int // fewest passes that FAIL
 
 	// Best is the limit that a perfect result reaches, to be compared with the
-	// threshold; nil for counts, for quantiles, which have no perfect result, and
+	// threshold; nil for counts, for what is measured, which has no perfect result, and
 	// without a case.
 	Best *float64
 	// NeverPass and NeverFail hold when no result with Cases cases gives the state.
@@ -68,7 +68,9 @@ func (r *Reach) find(spec evidence.MetricSpec, level float64) {
 	case spec.Kind == evidence.Rate:
 		r.rate(level)
 	case spec.Kind == evidence.Mean && hasRange(spec):
-		r.mean(spec, level)
+		if r.mean(spec, level); !spec.Judged() {
+			r.Best = nil // no quantity is perfect
+		}
 	case spec.Kind == evidence.Mean && !spec.Judged(): // with a lower limit only
 		r.NeverPass, r.NeverFail = r.Rule.Max != nil || r.Cases == 0, r.Rule.Min != nil || r.Cases == 0
 		if r.Rule.Min != nil {

@@ -19,6 +19,8 @@ var reachSpecs = []evidence.MetricSpec{
 	{ID: "p50", Kind: evidence.Quantile, Quantile: 0.5},
 	{ID: "p90", Kind: evidence.Quantile, Quantile: 0.9},
 	{ID: "p95", Kind: evidence.Quantile, Quantile: 0.95},
+	{ID: "tokens", Kind: evidence.Mean, Source: "output_tokens", Unit: "tokens", Range: [2]float64{0, 4000}},
+	{ID: "cost", Kind: evidence.Mean, Source: "cost_usd", Unit: "USD"},
 }
 
 // reach returns what the rule can decide about the metric with n cases.
@@ -65,6 +67,11 @@ func TestReach(t *testing.T) {
 		{"p95 floor, 1 case", "p95", 1, floor(900), never(Reach{Needs: 2})},
 		{"p95 floor, 2 cases", "p95", 2, floor(900), Reach{NeverFail: true}},
 		{"quantile without a case", "p90", 0, ceiling(900), never(Reach{Needs: 36})},
+		{"mean of a quantity", "tokens", 25, ceiling(800), Reach{}},
+		{"mean of a quantity, few cases", "tokens", 20, ceiling(800), Reach{NeverPass: true, Needs: 25}},
+		{"mean without an upper limit, ceiling", "cost", 25, ceiling(1), Reach{NeverPass: true}},
+		{"mean without an upper limit, floor", "cost", 25, floor(1), Reach{NeverFail: true}},
+		{"mean without an upper limit, no case", "cost", 0, floor(1), never(Reach{Needs: 1})},
 		{"manual review", "rate", 99, with(floor(0.5), review), never(Reach{})},
 		{"unknown metric", "other", 99, floor(0.5), never(Reach{})},
 	}

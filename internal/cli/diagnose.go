@@ -158,6 +158,9 @@ func (e *Env) diagnose(ctx context.Context, name string, f diagnoseFlags, i diag
 	return x.show(doc)
 }
 
+// ofRetrieval are the evaluators that judge what was retrieved.
+var ofRetrieval = []string{"hit_rate", "recall", "mrr", "ndcg", "precision_at_k", "map"}
+
 // choose selects the cases of the run.
 func (x *diagnosis) choose() error {
 	m := x.parent.Manifest
@@ -167,6 +170,9 @@ func (x *diagnosis) choose() error {
 	var err error
 	if x.selection, err = diagnose.Select(m, x.flags.criterion); err != nil {
 		return problem.Errorf("%v", err)
+	}
+	if i := slices.IndexFunc(m.Metrics, func(s evidence.MetricSpec) bool { return s.ID == x.flags.criterion }); slices.Contains(ofRetrieval, m.Metrics[i].Type) {
+		x.note("%s judges the retrieval, which no intervention executes again, so nothing will be resolved: choose a criterion of the answer", x.flags.criterion)
 	}
 	if !x.parent.HasCases() {
 		return problem.Errorf("%s carries no cases.jsonl, and a diagnosis needs what was recorded of each case: diagnose the run where it was made, or export it whole", x.parent.Place())

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,17 +87,21 @@ func (e *Env) trend(st *store.Store, metric string, limit int) error {
 func newExport(env *Env) *cobra.Command {
 	var config, output string
 	cmd := &cobra.Command{
-		Use:   "export RUN",
-		Short: "copy a run to a directory of plain files, a bundle",
+		Use:   "export RUN|COMPARISON|DIAGNOSIS",
+		Short: "copy a run to a directory of plain files, a bundle; or a comparison or diagnosis",
 		Long: "export writes run.json, judgments.jsonl, cases.jsonl and gate.json. cases.jsonl holds\n" +
-			"questions, answers and passages; the others hold none.\n" + runHelp,
+			"questions, answers and passages; the others hold none. Of a comparison or diagnosis,\n" +
+			"named by its content id, it writes comparison.json or diagnosis.json, which hold none.\n" + runHelp,
 		Example: `  oloproof export latest
   oloproof export run_01K --output baseline`,
-		Args: args(1, 1, "the run"),
+		Args: args(1, 1, "the run, comparison or diagnosis"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			st, err := env.openStore(config)
 			if err != nil {
 				return err
+			}
+			if strings.HasPrefix(args[0], "sha256:") {
+				return env.exportStored(st, args[0], output)
 			}
 			run, err := st.Resolve(args[0])
 			if err != nil {
@@ -120,4 +126,32 @@ func newExport(env *Env) *cobra.Command {
 	cmd.Flags().StringVarP(&config, "config", "c", "oloproof.yaml", "the suite's `file`; the store lies beside it")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write to `DIR` (default .oloproof/bundles/RUN)")
 	return cmd
+}
+
+// exportStored copies a comparison or a diagnosis to a directory of its own.
+func (e *Env) exportStored(st *store.Store, name, dir string) error {
+	found, err := st.Find(name, store.ComparisonShelf, store.DiagnosisShelf)
+	if err != nil {
+		return err
+	}
+	data, err := st.Read(found)
+	if err != nil {
+		return err
+	}
+	word := found.Shelf.Word()
+	if dir == "" {
+		dir = st.BundleDir(word + "_" + found.ID.Hex())
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	err = writeFile(filepath.Join(dir, word+".json"), func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(e.Stdout, "Exported the %s %s to %s\n", word, found.ID, filepath.ToSlash(dir))
+	return err
 }

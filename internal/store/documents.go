@@ -23,6 +23,9 @@ const (
 // Shelf is where documents of one kind are kept, each under its content id.
 type Shelf struct{ dir, word string }
 
+// Word is what a document of the shelf is called.
+func (s Shelf) Word() string { return s.word }
+
 // The shelves of a store.
 var (
 	ComparisonShelf = Shelf{"comparisons", "comparison"}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/netguard"
 	"github.com/oloproof/oloproof-go/internal/redact"
 	"github.com/oloproof/oloproof-go/internal/suite"
 	httpsystem "github.com/oloproof/oloproof-go/internal/system/http"
@@ -318,5 +319,27 @@ artifacts:
 	}
 	if e.Artifacts.Retrieval[0].Source != "context" {
 		t.Errorf("source %q", e.Artifacts.Retrieval[0].Source)
+	}
+}
+
+// TestOtherAddressesAreGuarded: a request beside that of the case goes through
+// the same guard.
+func TestOtherAddressesAreGuarded(t *testing.T) {
+	r := &recorder{answers: map[string][]string{"POST /": {`{"a": "x"}`}}}
+	server := serve(t, r.ServeHTTP)
+	cfg := mapped(t, server.URL, "setup: {url: \"http://169.254.169.254/latest/meta-data\"}\noutput: a")
+	rules, err := netguard.New(netguard.Options{Open: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := rules.Transport(httpsystem.NewTransport(cfg.Concurrency))
+	t.Cleanup(transport.CloseIdleConnections)
+	cfg.Transport = transport
+	e, err := newSystem(t, cfg).Execute(t.Context(), aCase(`{}`))
+	if err != nil || e.Error == nil || e.Error.Kind != evidence.ErrConnection || len(e.Attempts) != 1 || len(r.seen) != 0 {
+		t.Fatalf("Execute: %v, %+v, %d attempts, seen %v", err, e.Error, len(e.Attempts), r.seen)
+	}
+	if want := "system.http.setup: "; !strings.HasPrefix(e.Error.Message, want) || !strings.Contains(e.Error.Message, "169.254.169.254") {
+		t.Errorf("message %s", e.Error.Message)
 	}
 }

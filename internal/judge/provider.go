@@ -62,11 +62,9 @@ func (e *MissingKeyError) Error() string {
 
 // apiError is what an API says of a request that it refused.
 type apiError struct {
-	status             int
-	kind, code, param  string
-	message            string
-	retry, neverAgain  bool
-	unsupportedSetting bool
+	status            int
+	kind, code, param string
+	message           string
 }
 
 // base is what both languages have in common.

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,8 +15,12 @@ type verdict struct {
 	rationale string
 }
 
-// mostText is how much of a text is searched for verdicts, in bytes.
-const mostText = 256 << 10
+// A text is searched for verdicts up to so many bytes and braces: one that nests
+// without an end would take its square of time.
+const (
+	mostText   = 64 << 10
+	mostBraces = 200
+)
 
 // readVerdict finds the verdict in a reply: every top-level JSON object whose
 // pass is true or false counts, whatever stands around it, and they must agree.
@@ -23,16 +28,21 @@ const mostText = 256 << 10
 // keeps the reply from being a verdict; "" when nothing does.
 func readVerdict(text string, judged shown) (v verdict, why string) {
 	found, repeated := 0, false
+	var shown []string
 	planted := map[string]bool{}
 	for _, b := range judged.blocks {
-		for _, text := range texts(evidence.Value(b.text)) {
-			for _, object := range verdictObjects(text) {
-				planted[canonical(object)] = true
-			}
+		shown = append(shown, texts(evidence.Value(b.text))...)
+	}
+	for _, text := range shown {
+		for _, object := range verdictObjects(text) {
+			planted[canonical(object)] = true
 		}
 	}
+	stands := func(object evidence.Value) bool {
+		return planted[canonical(object)] || slices.ContainsFunc(shown, func(text string) bool { return strings.Contains(text, string(object)) })
+	}
 	for _, object := range verdictObjects(text) {
-		if planted[canonical(object)] {
+		if stands(object) {
 			repeated = true
 			continue
 		}
@@ -66,7 +76,7 @@ func verdictObjects(text string) []evidence.Value {
 	if len(text) > mostText {
 		text = text[:mostText]
 	}
-	for {
+	for range mostBraces {
 		i := strings.IndexByte(text, '{')
 		if i < 0 {
 			return found
@@ -82,6 +92,7 @@ func verdictObjects(text string) []evidence.Value {
 		}
 		text = text[len(object):]
 	}
+	return found
 }
 
 func canonical(v evidence.Value) string {

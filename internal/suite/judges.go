@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
-	"github.com/oloproof/oloproof-go/internal/strictyaml"
 	y "github.com/oloproof/oloproof-go/internal/strictyaml"
 )
 
@@ -354,7 +353,7 @@ func providerURL(provider string) string {
 func (j *Judge) Endpoint() string { return cmp.Or(j.BaseURL, providerURL(j.Provider)) }
 
 // checkJudges finds what is wrong across the keys of judges.
-func (s *Suite) checkJudges(f *strictyaml.File, readFile func(string) ([]byte, error)) {
+func (s *Suite) checkJudges(f *y.File, readFile func(string) ([]byte, error)) {
 	priced := map[string]bool{}
 	for _, p := range s.Pricing {
 		if priced[p.Model] {
@@ -386,7 +385,7 @@ func (s *Suite) checkJudges(f *strictyaml.File, readFile func(string) ([]byte, e
 	}
 }
 
-func (s *Suite) checkJudge(f *strictyaml.File, e *Evaluator, readFile func(string) ([]byte, error)) {
+func (s *Suite) checkJudge(f *y.File, e *Evaluator, readFile func(string) ([]byte, error)) {
 	j := e.Judge
 	if j.Provider == ProviderOpenAICompatible && j.BaseURL == "" && !written(e, "base_url") {
 		f.Problem(e.Pos, "%s: the provider openai_compatible needs base_url, such as http://localhost:11434/v1", e.Type)
@@ -413,7 +412,7 @@ func written(e *Evaluator, key string) bool {
 	return ok
 }
 
-func (s *Suite) readRubric(f *strictyaml.File, e *Evaluator, readFile func(string) ([]byte, error)) {
+func (s *Suite) readRubric(f *y.File, e *Evaluator, readFile func(string) ([]byte, error)) {
 	path := e.Judge.RubricFile
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(s.Dir, path)
@@ -421,7 +420,7 @@ func (s *Suite) readRubric(f *strictyaml.File, e *Evaluator, readFile func(strin
 	data, err := readFile(path)
 	switch {
 	case err != nil:
-		f.Problem(e.at("rubric_file"), "the rubric cannot be read: %s", strictyaml.Cause(err))
+		f.Problem(e.at("rubric_file"), "the rubric cannot be read: %s", y.Cause(err))
 		return
 	case strings.TrimSpace(string(data)) == "":
 		f.Problem(e.at("rubric_file"), "the rubric %s is empty", path)
@@ -433,7 +432,7 @@ func (s *Suite) readRubric(f *strictyaml.File, e *Evaluator, readFile func(strin
 	e.Judge.Rubric = strings.TrimPrefix(strings.ReplaceAll(string(data), "\r\n", "\n"), "\ufeff")
 }
 
-func (s *Suite) checkProbability(f *strictyaml.File, e *Evaluator) {
+func (s *Suite) checkProbability(f *y.File, e *Evaluator) {
 	j := e.Judge
 	if j.Provider == ProviderAnthropic {
 		f.Problem(e.at("provider"), "anthropic reports no probabilities of tokens: a probability_judge needs openai, or openai_compatible with a server that reports them")
@@ -494,7 +493,7 @@ func (s *Suite) checkProbability(f *strictyaml.File, e *Evaluator) {
 	}
 }
 
-func (s *Suite) checkCascade(f *strictyaml.File, e *Evaluator) {
+func (s *Suite) checkCascade(f *y.File, e *Evaluator) {
 	c := e.Cascade
 	for _, stage := range []*Evaluator{c.First, c.Then} {
 		if stage != nil && stage.Criterion != e.Criterion && written(stage, "criterion") {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/mapping"
-	"github.com/oloproof/oloproof-go/internal/strictyaml"
 	y "github.com/oloproof/oloproof-go/internal/strictyaml"
 )
 
@@ -61,7 +60,7 @@ func (h *HTTP) stageTable() *y.MapType {
 }
 
 // check finds what is wrong across the keys of both stages.
-func (e *Endpoints) check(f *strictyaml.File, r *RAG) {
+func (e *Endpoints) check(f *y.File, r *RAG) {
 	for _, key := range []string{"depth", "top_k"} {
 		if _, written := r.KeyPos[key]; !written {
 			f.Problem(r.Pos, "system.rag.%s is missing: an endpoint does not say it", key)
@@ -89,7 +88,7 @@ func (e *Endpoints) check(f *strictyaml.File, r *RAG) {
 
 // stage completes and checks one stage; body is what is sent when the suite does
 // not say.
-func (h *HTTP) stage(f *strictyaml.File, depth int, body evidence.Value) {
+func (h *HTTP) stage(f *y.File, depth int, body evidence.Value) {
 	if _, written := h.Places[h.prefix()+"request.body"]; !written && cmp.Or(h.Calls.Main.Method, h.Method) != "GET" {
 		h.Calls.Main.Body = body
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/problem"
-	"github.com/oloproof/oloproof-go/internal/strictyaml"
 	y "github.com/oloproof/oloproof-go/internal/strictyaml"
 )
 
@@ -97,7 +96,7 @@ func (r *RAG) program() (Position, string) {
 }
 
 // check finds what is wrong across the keys of a staged system.
-func (r *RAG) check(f *strictyaml.File, d *draft) {
+func (r *RAG) check(f *y.File, d *draft) {
 	if at, ok := d.systemKeys["timeout_s"]; ok && r.Object == "" {
 		f.Problem(at, "system.timeout_s is for Python systems: a stage has timeout_s below %s", choose(r.HTTP != nil, "system.rag.http.retrieve and generate", "system.rag.command"))
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
-	"github.com/oloproof/oloproof-go/internal/strictyaml"
 	y "github.com/oloproof/oloproof-go/internal/strictyaml"
 )
 
@@ -60,7 +59,7 @@ func versionURL(text string) string {
 }
 
 // checkVersionFrom asks that what is read goes with the rest.
-func (s *Suite) checkVersionFrom(f *strictyaml.File, d *draft) {
+func (s *Suite) checkVersionFrom(f *y.File, d *draft) {
 	v := s.System.VersionFrom
 	if v == nil {
 		return

@@ -142,6 +142,13 @@ func play(role string) {
 					os.Exit(0)
 				}
 			}
+		case "answers in a flood": // which goes on beside
+			go func() {
+				for {
+					fmt.Fprintln(os.Stderr, strings.Repeat("noise ", 200))
+				}
+			}()
+			fmt.Printf("{\"id\":%d,\"result\":1}\n", r.ID)
 		case "close":
 			os.Stdout.Close()
 			select {}
@@ -388,8 +395,13 @@ func TestInterrupted(t *testing.T) {
 
 func TestFloodOnStandardErrorIsBounded(t *testing.T) {
 	cfg := config("serve")
-	cfg.Timeout = 500 * time.Millisecond
+	cfg.Timeout, cfg.Start = time.Second, 20*time.Second
 	c := start(t, cfg)
+	if _, err := ask(c, "x", "answers in a flood"); err != nil {
+		t.Error(err)
+	}
+	c.Close()
+	c = start(t, cfg)
 	_, err := ask(c, "x", "endless lines")
 	var f *process.Fault
 	if !errors.As(err, &f) || f.Kind != evidence.ErrTimeout || len(f.Detail) > 64<<10 || !strings.HasPrefix(f.Detail, "noise") {

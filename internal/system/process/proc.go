@@ -112,7 +112,7 @@ func launch(c *Client) (*proc, error) {
 		f.Close() // the program holds its own
 	}
 	go p.write()
-	go p.supervise(stderr)
+	go p.supervise()
 	return p, nil
 }
 
@@ -238,7 +238,7 @@ func (p *proc) stop() {
 }
 
 // supervise reads what the process writes and sees to its end.
-func (p *proc) supervise(stderr *os.File) {
+func (p *proc) supervise() {
 	answered, logged := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(answered)
@@ -267,7 +267,7 @@ func (p *proc) supervise(stderr *os.File) {
 	within(drain, logged)
 	p.errors.settle()
 	p.stdout.Close()
-	stderr.Close()
+	p.errors.close()
 	p.stdin.Close()
 	p.release(silent)
 	close(p.gone)

@@ -25,3 +25,5 @@ func (s *errorStream) pump() { _, _ = io.Copy(s.log, s.file) }
 
 // settle does nothing here: what was written last may come too late for its case.
 func (s *errorStream) settle() {}
+
+func (s *errorStream) close() { s.file.Close() }

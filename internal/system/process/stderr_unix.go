@@ -5,6 +5,7 @@ package process
 import (
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/oloproof/oloproof-go/internal/system/child"
@@ -16,6 +17,7 @@ type errorStream struct {
 	file *os.File
 	conn syscall.RawConn
 	log  *child.Tail
+	left atomic.Bool // nobody reads it any more
 
 	mu  sync.Mutex // held from reading until what was read is in the log
 	buf []byte
@@ -26,29 +28,56 @@ func newErrorStream(file *os.File, log *child.Tail) (*errorStream, error) {
 	return &errorStream{file: file, conn: conn, log: log, buf: make([]byte, 32<<10)}, err
 }
 
-// take reads what is there; false when that is the end.
-func (s *errorStream) take(fd uintptr) (more bool) {
+// What was there to read.
+type readState int
+
+const (
+	readAll  readState = iota // all that is there by now
+	readPart                  // a part of a lot
+	readEnd                   // the end
+)
+
+// partSize bounds what is read at once, so that a flood holds up nobody.
+const partSize = 1 << 20
+
+// take reads what is there.
+func (s *errorStream) take(fd uintptr) readState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for {
+	for size := 0; size < partSize; {
 		switch n, err := syscall.Read(int(fd), s.buf); {
 		case err == syscall.EINTR:
 		case err == syscall.EAGAIN:
-			return true
+			return readAll
 		case err != nil || n == 0:
-			return false
+			return readEnd
 		default:
+			// On to EAGAIN or the end: what came together is told of once only.
 			_, _ = s.log.Write(s.buf[:n]) // it never fails
-			if n < len(s.buf) {
-				return true
-			}
+			size += n
 		}
 	}
+	return readPart
 }
 
 // pump reads until the end, or until the file is closed.
 func (s *errorStream) pump() {
-	_ = s.conn.Read(func(fd uintptr) bool { return !s.take(fd) })
+	_ = s.conn.Read(func(fd uintptr) (done bool) {
+		for !s.left.Load() { // a process that left the group may write without end
+			switch s.take(fd) {
+			case readAll:
+				return false
+			case readEnd:
+				return true
+			}
+		}
+		return true
+	})
+}
+
+func (s *errorStream) close() {
+	s.left.Store(true)
+	s.file.Close()
 }
 
 // settle reads what is there by now.

@@ -6,7 +6,6 @@ package foreign
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -279,25 +278,23 @@ func (r *reader) choose(f *format) error {
 // above reports whether a target holds another one: input holds input.question.
 func above(a, b string) bool { return strings.HasPrefix(b, a+".") }
 
-// recognise chooses the format from the fields of the first row, unless it is known.
+// recognise chooses the format from the fields of the first row, unless it is that
+// of a tool: of a table or a list the fields may still be those of one.
 func (r *reader) recognise(names []string, table bool) error {
-	if r.format != nil && !(r.format.name == "csv" || r.format.name == "tsv" || r.format.name == "json" || r.format.name == "yaml" || r.format.name == "jsonl") {
-		return nil
-	}
-	if r.format != nil { // the shape is known; the fields may be those of a tool
-		if len(r.spec.Fields) > 0 {
-			return nil
-		}
-		shape := r.format.name
-		if f := detect(names, table); f != nil {
-			err := r.choose(f)
-			r.result.Format = shape + ", " + f.name
-			return err
-		}
+	if r.format != nil && r.format.own == nil {
 		return nil
 	}
 	if f := detect(names, table); f != nil && len(r.spec.Fields) == 0 {
-		return r.choose(f)
+		shape := ""
+		if r.format != nil {
+			shape = r.format.name + ", "
+		}
+		err := r.choose(f)
+		r.result.Format = shape + f.name
+		return err
+	}
+	if r.format != nil {
+		return nil
 	}
 	if table {
 		return r.choose(formats()["csv"])
@@ -321,8 +318,6 @@ func (r *reader) bad(number, line int, source, format string, args ...any) {
 	r.rows++
 	r.refuse(Refusal{File: r.path, Number: number, Line: line, Message: fmt.Sprintf(format, args...), Source: shorten(source)})
 }
-
-var _ io.Reader = (*text)(nil)
 
 // Problem is the refusal as a problem of its file.
 func (r Refusal) Problem() problem.Problem {

@@ -45,6 +45,16 @@ func (s *Sequence) Single() bool {
 	return s.Setup == nil && s.Poll == nil && len(s.Before) == 0 && len(s.After) == 0
 }
 
+// Further is how many requests an attempt makes beside that of the case, those of
+// the poll not counted.
+func (s *Sequence) Further() int {
+	n := len(s.Before) + len(s.After)
+	if s.Setup != nil {
+		n++
+	}
+	return n
+}
+
 // Call is one request, ready to be filled in.
 type Call struct {
 	Name    string // of its answer

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/mapping"
@@ -31,6 +32,9 @@ type sequence struct {
 func (s *System) several(t *attempts) {
 	if p := s.cfg.Calls.Poll; p != nil {
 		t.longer = p.Deadline
+	}
+	if t.limit != nil { // the further requests wait for their turn within the attempt
+		t.longer += time.Duration(s.cfg.Calls.Further()*s.cfg.Concurrency) * t.limit.every
 	}
 	t.several = func(req *http.Request, c *call) (*http.Response, answer) {
 		q := &sequence{s: s, t: t, req: req, docs: mapping.Documents{Named: map[string]evidence.Value{}}}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/mapping"
 	"github.com/oloproof/oloproof-go/internal/stream"
 	httpsystem "github.com/oloproof/oloproof-go/internal/system/http"
 )
@@ -460,4 +461,27 @@ func TestRateCountsRetries(t *testing.T) {
 			t.Errorf("%d attempts, %v in %s, want 4 in 30s", len(e.Attempts), err, time.Since(start))
 		}
 	}, func(cfg *httpsystem.Config) { cfg.Limits.PerSecond = 0.1 })
+}
+
+// TestRateOfFurtherRequests: the requests of one attempt wait for their turn one by
+// one; that is neither latency nor a reason to time out.
+func TestRateOfFurtherRequests(t *testing.T) {
+	calls, problems := mapping.CompileCalls(&mapping.Calls{
+		Setup: &mapping.Request{Key: "setup", Path: "/sessions"},
+		Main:  mapping.Request{Key: "request"},
+	}, nil)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	inBubble(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"result":1}`) }, func(t *testing.T, s *httpsystem.System) {
+		for range 2 {
+			start := time.Now()
+			e := mustAnswer(t, s)
+			if took := time.Since(start); took < 40*time.Second || e.LatencyMS > 100 || len(e.Attempts) != 1 {
+				t.Errorf("%v ms latency in %s and %d attempts, want none in at least 40s and one", e.LatencyMS, took, len(e.Attempts))
+			}
+		}
+	}, func(cfg *httpsystem.Config) {
+		cfg.Limits.PerSecond, cfg.Calls, cfg.UUID = 0.025, calls, func() string { return "id" }
+	})
 }

@@ -47,19 +47,20 @@ func Output(ctx context.Context, command []string, dir string, env []string, r *
 	case out.over:
 		return nil, fmt.Errorf("%s printed more than %d bytes", command[0], maxOutput)
 	}
-	return out.Bytes(), nil
+	return out.kept.Bytes(), nil
 }
 
-// bounded keeps as much as fits.
+// bounded keeps as much as fits. The buffer is not embedded: it would be filled
+// past Write.
 type bounded struct {
-	bytes.Buffer
+	kept bytes.Buffer
 	over bool
 }
 
 // Write implements [io.Writer]. It never fails.
 func (b *bounded) Write(p []byte) (int, error) {
-	room := maxOutput - b.Len()
+	room := maxOutput - b.kept.Len()
 	b.over = b.over || len(p) > room
-	b.Buffer.Write(p[:min(len(p), max(room, 0))])
+	b.kept.Write(p[:min(len(p), room)])
 	return len(p), nil
 }

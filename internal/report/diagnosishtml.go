@@ -388,6 +388,9 @@ func answerOf(name string, l *evidence.CaseLine) definition {
 
 // passageList writes passages one a line, with their ranks.
 func passageList(passages []evidence.Passage) string {
+	if len(passages) == 0 {
+		return "nothing"
+	}
 	lines := make([]string, len(passages))
 	for i := range passages {
 		name := passages[i].DocID

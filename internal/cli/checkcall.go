@@ -11,6 +11,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -103,14 +104,29 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// first is the exchange that made the connection.
-func (w *watch) first() *exchange {
+// first is the first exchange with a host, or else the first of all: one with
+// an issuer of tokens may come before it.
+func (w *watch) first(host string) *exchange {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for _, e := range w.all {
+		if e.host == host {
+			return e
+		}
+	}
 	if len(w.all) == 0 {
 		return nil
 	}
 	return w.all[0]
+}
+
+// host is the name that the suite calls.
+func (x *activeRun) host() string {
+	u, err := url.Parse(x.resolved.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
 }
 
 // endpointLine prints one line of what was found.
@@ -122,7 +138,7 @@ func endpointLine(out io.Writer, what, format string, args ...any) {
 // certificate, and whether it lets us in.
 func (x *activeRun) describeConnection(w *watch) {
 	out := x.env.Stdout
-	e := w.first()
+	e := w.first(x.host())
 	if e == nil {
 		return
 	}
@@ -245,9 +261,9 @@ func (x *activeRun) describeCalls(ctx context.Context, s *system, w *watch, c *e
 		fmt.Fprintf(out, "\nSystem:\n")
 	}
 	switch {
-	case second != nil && second.Error == nil && w != nil && w.first().connect > 0:
+	case second != nil && second.Error == nil && w != nil && w.first(x.host()).connect > 0:
 		latency = second.LatencyMS
-		endpointLine(out, "latency", "%.1f ms with the connection (%s), %.1f ms on the second call", first.LatencyMS, millis(w.first().connect), latency)
+		endpointLine(out, "latency", "%.1f ms with the connection (%s), %.1f ms on the second call", first.LatencyMS, millis(w.first(x.host()).connect), latency)
 	case second != nil && second.Error == nil:
 		latency = second.LatencyMS
 		endpointLine(out, "latency", "%.1f ms, %.1f ms on the second call", first.LatencyMS, latency)

@@ -104,27 +104,25 @@ type Proposal struct {
 	Fault     string // why the body looks like an error; ""
 	Usage     *Usage
 	Missing   []string // what could not be found, each with what that means
+
+	list *list // that Sources are made of
 }
 
 // Propose looks at a body. question holds the texts that were sent, so that
 // their echo is not taken for the answer.
 func Propose(body evidence.Value, question []string) *Proposal {
 	root := &place{nodes: []*node{parse(body, 0)}}
-	var places []*place
-	walk(root, func(p *place) {
-		if len(places) < maxPlaces {
-			places = append(places, p)
-		}
-	})
+	places := walk(root)
 	p := &Proposal{}
 	p.fault(root.nodes[0])
 	cited := citedValues(places)
 	lists := findLists(places, cited)
 	answers := findAnswers(places, question)
+	p.sources(lists)
+	answers = slices.DeleteFunc(answers, func(a *answer) bool { return p.list != nil && below(a.place.path, p.list.place.path) })
 	if p.Fault == "" && len(answers) > 0 {
 		p.Answer = answers[0].propose(answers)
 	}
-	p.sources(lists)
 	p.citations(places, lists)
 	p.ok(root.nodes[0])
 	p.usage(places)
@@ -132,8 +130,21 @@ func Propose(body evidence.Value, question []string) *Proposal {
 	return p
 }
 
-// maxPlaces bounds the places that are looked at.
-const maxPlaces = 20_000
+// below reports whether a path leads into the elements of a list.
+func below(path, list []step) bool {
+	if len(path) <= len(list) || len(list) == 0 {
+		return false
+	}
+	for i, s := range list {
+		if s.key != path[i].key || s.each != path[i].each || s.json != path[i].json || s.on != path[i].on && s.on != "" && path[i].on != "" {
+			return false
+		}
+		if s.on == path[i].on && s.is != path[i].is {
+			return false // another kind of element
+		}
+	}
+	return true
+}
 
 // fault finds an error in a body that came with a good status.
 func (p *Proposal) fault(root *node) {
@@ -247,6 +258,7 @@ func (p *Proposal) sources(lists []*list) {
 	if best == nil {
 		return
 	}
+	p.list = best
 	p.Sources = best.propose()
 	if best.points-second < 1 {
 		p.Sources.Sure = Unsure

@@ -266,3 +266,31 @@ func golden(t *testing.T, name, want string) {
 		t.Errorf("%s, part %s (-want +got); run with -update:\n%s", page, name, diff)
 	}
 }
+
+// Shapes of nobody's service: what stands where is still found.
+func TestInventedShapes(t *testing.T) {
+	for _, c := range []struct{ body, answer, docs string }{
+		{`[{"answer": "It is covered for five years.", "refs": [{"doc": "frame.md", "quote": "Every frame is covered for five years."}, {"doc": "lights.md", "quote": "Lights need no battery."}]}]`, "It is covered for five years.", "frame.md lights.md"},
+		{`{"status": "ok", "result": {"final": {"say": "It is covered for five years."}, "supporting": [{"path": "/kb/frame.md", "similarity": 0.8, "passage": "Every frame is covered."}]}}`, "It is covered for five years.", "/kb/frame.md"},
+		{`{"reply": "It is covered for five years.", "matches": {"ids": ["frame", "lights"], "documents": ["Every frame is covered for five years.", "Lights need no battery, now or ever."], "distances": [0.2, 0.7]}}`, "It is covered for five years.", "frame lights"},
+		{`{"data": {"ask": {"text": "It is covered for five years.", "evidence": {"edges": [{"node": {"documentId": "d1", "body": "Every frame is covered."}}, {"node": {"documentId": "d2", "body": "Lights need no battery."}}]}}}}`, "It is covered for five years.", "d1 d2"},
+		{`{"message": "OK", "payload": {"content": "It is covered for five years."}}`, "It is covered for five years.", ""},
+		{`"It is covered for five years."`, "It is covered for five years.", ""},
+		{`{"root": {"children": [{"id": "id:kb:doc::frame", "relevance": 0.9, "fields": {"text": "Every frame is covered."}}, {"id": "id:kb:doc::lights", "relevance": 0.4, "fields": {"text": "Lights need no battery."}}]}, "generated": "It is covered for five years."}`, "It is covered for five years.", "id:kb:doc::frame id:kb:doc::lights"},
+		{`{"prediction": "Yes", "explanation": {"facts": [{"statement": "Every frame is covered.", "origin": "frame.md"}]}}`, "Yes", "frame.md"},
+		{`{"sources": [], "took": 12, "code": 0}`, "", ""},
+		{`{}`, "", ""},
+		{`null`, "", ""},
+		{`[]`, "", ""},
+		{`12`, "", ""},
+	} {
+		v, err := evidence.ParseJSON([]byte(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := Propose(v, []string{question})
+		if answer, docs := answerOf(t, p, v), strings.Join(docsOf(t, p, v), " "); answer != c.answer || docs != c.docs {
+			t.Errorf("%s:\nanswer %q, want %q; documents %q, want %q", c.body, answer, c.answer, docs, c.docs)
+		}
+	}
+}

@@ -388,7 +388,14 @@ func (l *list) choose(cols []*column, cited map[string]bool) {
 			return -1
 		}
 		return chunkWord(c.key(), c.parent())
-	}, func(v *node) bool { return v.kind == '0' || v.kind == '"' && len(v.text) < 200 })
+	}, func(v *node) bool {
+		return v.kind == '0' || v.kind == '"' && len(v.text) < 200 && !strings.Contains(v.text, " ")
+	})
+	if l.chunk.ok() && l.doc.ok() {
+		if texts, ok := l.chunk.columns[0].texts(); ok && slices.Equal(texts, l.doc.texts) {
+			l.chunk = &choice{} // the document once more
+		}
+	}
 }
 
 // constant reports whether several values are all the same.

@@ -158,10 +158,10 @@ func framesOf(raw []byte, format stream.Format) []evidence.Value {
 func textPath(frames []evidence.Value) string {
 	counts, points := map[string]int{}, map[string]float64{}
 	for _, f := range frames {
-		walk(&place{nodes: []*node{parse(f, maxInner)}}, func(p *place) {
+		for _, p := range walk(&place{nodes: []*node{parse(f, maxInner)}}) {
 			path, ok := dotted(p.path)
 			if !ok || len(p.nodes) != 1 || p.nodes[0].kind != '"' || path == "" || outside(p.path) {
-				return
+				continue
 			}
 			word := answerWord(lastKey(p.path))
 			if is(flat(lastKey(p.path)), "delta", "token", "chunk") {
@@ -171,7 +171,7 @@ func textPath(frames []evidence.Value) string {
 				counts[path]++
 				points[path] = float64(word)
 			}
-		})
+		}
 	}
 	best, most := "", 0.0
 	for path, n := range counts {

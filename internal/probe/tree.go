@@ -92,12 +92,30 @@ var discriminators = []string{"role", "type", "author", "messageType", "event", 
 // maxKinds is how many kinds of element a list may have to be told apart.
 const maxKinds = 8
 
-// walk yields every place below p, p included. Lists are gone through as a
+// maxPlaces and maxSteps bound the places that are looked at and how deep they
+// lie: kinds of kinds of elements could be without end.
+const (
+	maxPlaces = 20_000
+	maxSteps  = 24
+)
+
+// walk returns the places below p, p included. Lists are gone through as a
 // whole, and once more for each kind of element they hold.
-func walk(p *place, yield func(*place)) {
-	yield(p)
-	if len(p.path) > 24 {
-		return
+func walk(p *place) []*place {
+	var all []*place
+	visit(p, func(p *place) bool {
+		all = append(all, p)
+		return len(all) < maxPlaces
+	})
+	return all
+}
+
+func visit(p *place, yield func(*place) bool) bool {
+	if !yield(p) {
+		return false
+	}
+	if len(p.path) > maxSteps {
+		return true
 	}
 	byKind := map[byte][]int{}
 	for i, n := range p.nodes {
@@ -117,12 +135,14 @@ func walk(p *place, yield func(*place)) {
 						child.nodes, child.up = append(child.nodes, v), append(child.up, j)
 					}
 				}
-				walk(child, yield)
+				if !visit(child, yield) {
+					return false
+				}
 			}
 		}
 	}
-	if some := byKind['[']; len(some) > 0 {
-		walkList(p, some, yield)
+	if some := byKind['[']; len(some) > 0 && !visitList(p, some, yield) {
+		return false
 	}
 	child := &place{path: p.add(step{json: true}), from: p}
 	for _, i := range byKind['"'] {
@@ -130,12 +150,10 @@ func walk(p *place, yield func(*place)) {
 			child.nodes, child.up = append(child.nodes, inner), append(child.up, i)
 		}
 	}
-	if len(child.nodes) > 0 {
-		walk(child, yield)
-	}
+	return len(child.nodes) == 0 || visit(child, yield)
 }
 
-func walkList(p *place, lists []int, yield func(*place)) {
+func visitList(p *place, lists []int, yield func(*place) bool) bool {
 	all := &place{from: p}
 	many := false
 	for _, i := range lists {
@@ -146,9 +164,11 @@ func walkList(p *place, lists []int, yield func(*place)) {
 	}
 	all.path = p.add(step{each: true, many: many})
 	if len(all.nodes) == 0 {
-		return
+		return true
 	}
-	walk(all, yield)
+	if !visit(all, yield) {
+		return false
+	}
 	for _, name := range discriminators {
 		for _, is := range kindsOf(all.nodes, name) {
 			some := &place{path: p.add(step{each: true, many: many, on: name, is: is}), from: p}
@@ -157,9 +177,12 @@ func walkList(p *place, lists []int, yield func(*place)) {
 					some.nodes, some.up = append(some.nodes, n), append(some.up, all.up[i])
 				}
 			}
-			walk(some, yield)
+			if !visit(some, yield) {
+				return false
+			}
 		}
 	}
+	return true
 }
 
 // kindsOf returns the kinds of element that a member tells apart: the texts

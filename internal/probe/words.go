@@ -44,9 +44,9 @@ func answerWord(key string) int {
 	switch {
 	case is(k, "answer", "answertext", "finalanswer", "generatedanswer", "answercitationless"):
 		return 10
-	case is(k, "response", "responsetext", "textresponse", "reply", "replies", "completion", "generatedtext", "generation", "assistant", "botresponse"):
+	case is(k, "response", "responsetext", "textresponse", "reply", "replies", "completion", "generatedtext", "generation", "assistant", "botresponse", "prediction"):
 		return 8
-	case is(k, "output", "outputtext", "result", "message", "summary"):
+	case is(k, "output", "outputtext", "result", "message", "summary", "generated"):
 		return 6
 	case is(k, "text", "content", "value", "body", "data"):
 		return 5
@@ -84,7 +84,7 @@ func docWord(key, parent string) int {
 		return 9
 	case is(k, "filename", "filepath", "originalfilename", "documentname", "docname", "file", "path", "objectkey"):
 		return 7
-	case is(k, "source", "artifact", "slug", "ref", "reference"):
+	case is(k, "source", "artifact", "slug", "ref", "reference", "origin"):
 		return 6
 	case is(k, "uri", "url", "link", "href", "sourceuri", "sourceurl", "permalink", "semanticidentifier"), strings.HasSuffix(k, "sourceuri"):
 		return 6
@@ -136,7 +136,7 @@ func textWord(key string) int {
 	switch {
 	case is(k, "text", "content", "pagecontent", "passage", "chunk", "snippet", "body", "chunktext", "contentwithweight", "blurb", "excerpt"):
 		return 10
-	case is(k, "citation", "highlight", "highlights", "citedtext", "quote", "snippets", "extract", "matchedtext", "document"):
+	case is(k, "citation", "highlight", "highlights", "citedtext", "quote", "statement", "snippets", "extract", "matchedtext", "document"):
 		return 8
 	case has(k, "content", "text", "passage"):
 		return 6
@@ -155,7 +155,7 @@ func listWord(key string) int {
 		return 10
 	case is(k, "sources", "documents", "docs", "contexts", "context", "chunks", "passages", "hits", "nodes", "snippets", "matches", "topdocuments", "groundingchunks", "references"):
 		return 8
-	case is(k, "results", "items", "entries", "records", "evidence", "knowledge", "data"):
+	case is(k, "results", "items", "entries", "records", "evidence", "facts", "supporting", "knowledge", "data"):
 		return 5
 	case has(k, "source", "document", "chunk", "context", "passage"):
 		return 6

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -90,7 +91,7 @@ func (f *importFlags) parse() error {
 // imported is what an import makes of a file.
 type imported struct {
 	path    string
-	cases   bytes.Buffer
+	cases   io.Writer
 	n       int
 	ids     map[string]int    // to rows
 	alike   map[string]string // ids without case, blanks and Unicode form
@@ -131,10 +132,9 @@ func (im *imported) take(row foreign.Row) error {
 	for key := range evidence.Members(expected) {
 		im.expects[strings.Clone(key)] = true
 	}
-	im.cases.Write(line)
-	im.cases.WriteByte('\n')
 	im.n++
-	return nil
+	_, err := im.cases.Write(append(line, '\n'))
+	return err
 }
 
 func (im *imported) refuse(r foreign.Refusal) { im.refused = append(im.refused, r) }
@@ -162,6 +162,44 @@ func (e *Env) importCases(path string, f importFlags) error {
 		}
 	}
 	im := &imported{path: path, ids: map[string]int{}, alike: map[string]string{}, expects: map[string]bool{}}
+	if suite {
+		var cases bytes.Buffer
+		im.cases = &cases
+		if err := e.convert(im, f); err != nil {
+			return err
+		}
+		return e.writeSuite(config, im, cases.Bytes(), f.to)
+	}
+	_, absent := os.Stat(filepath.Dir(f.to))
+	if err := os.MkdirAll(filepath.Dir(f.to), 0o755); err != nil {
+		return err
+	}
+	var fault error
+	err = writeFile(f.to, func(w io.Writer) error {
+		buffered := bufio.NewWriterSize(w, 1<<20)
+		im.cases = buffered
+		if fault = e.convert(im, f); fault != nil {
+			return fault // nothing takes the place of the file
+		}
+		return buffered.Flush()
+	})
+	if fault != nil {
+		if absent != nil {
+			_ = os.Remove(filepath.Dir(f.to)) // it was made for nothing
+		}
+		return fault
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(e.Stdout, "Wrote %s: %s.\n\nNext: name it in oloproof.yaml (dataset: %s), then oloproof check\n", filepath.ToSlash(f.to), countCases(im.n), filepath.ToSlash(f.to))
+	return err
+}
+
+// convert reads the file and says what became of its rows. The error is that
+// nothing is to be written.
+func (e *Env) convert(im *imported, f importFlags) error {
+	path := im.path
 	result, err := foreign.Read(path, f.spec, im.take, im.refuse)
 	if err != nil {
 		return err
@@ -179,21 +217,7 @@ func (e *Env) importCases(path string, f importFlags) error {
 	if im.n == 0 {
 		return problem.At(path, "no row became a case: nothing was written")
 	}
-	if suite {
-		return e.writeSuite(config, im, f.to)
-	}
-	if err := os.MkdirAll(filepath.Dir(f.to), 0o755); err != nil {
-		return err
-	}
-	err = writeFile(f.to, func(w io.Writer) error {
-		_, err := w.Write(im.cases.Bytes())
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(e.Stdout, "Wrote %s: %s.\n\nNext: name it in oloproof.yaml (dataset: %s), then oloproof check\n", filepath.ToSlash(f.to), countCases(im.n), filepath.ToSlash(f.to))
-	return err
+	return nil
 }
 
 func countRows(n int) string {
@@ -226,7 +250,7 @@ func (e *Env) refusals(im *imported, skip bool) error {
 }
 
 // writeSuite writes the suite that a configuration of promptfoo becomes.
-func (e *Env) writeSuite(config *foreign.Promptfoo, im *imported, dir string) error {
+func (e *Env) writeSuite(config *foreign.Promptfoo, im *imported, cases []byte, dir string) error {
 	project := filepath.Base(dir)
 	if absolute, err := filepath.Abs(dir); err == nil {
 		project = filepath.Base(absolute)
@@ -234,7 +258,7 @@ func (e *Env) writeSuite(config *foreign.Promptfoo, im *imported, dir string) er
 	suite, listed := config.Suite(project, "data/cases.jsonl", slices.Sorted(maps.Keys(im.expects)))
 	written, err := writeNew(dir, fstest.MapFS{
 		"oloproof.yaml":    {Data: suite},
-		"data/cases.jsonl": {Data: im.cases.Bytes()},
+		"data/cases.jsonl": {Data: cases},
 	})
 	if err != nil {
 		return err

@@ -32,6 +32,7 @@ type Dataset struct {
 	source  io.ReaderAt
 	size    int64    // bytes of source that are indexed
 	file    *os.File // nil when the cases are in memory
+	spool   *spool   // where the cases of a foreign file are kept; nil
 	places  []place  // of the rows that the lines of source come from; nil when they are the file's own
 	entries []entry
 	digest  evidence.Digest
@@ -147,6 +148,9 @@ func (d *Dataset) changed(e *entry) error {
 
 // Close closes the file.
 func (d *Dataset) Close() error {
+	if d.spool != nil {
+		d.spool.close()
+	}
 	if d.file == nil {
 		return nil
 	}

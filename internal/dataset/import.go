@@ -1,9 +1,11 @@
 package dataset
 
 import (
+	"bufio"
 	"fmt"
 	"hash/maphash"
 	"io"
+	"os"
 
 	"github.com/oloproof/oloproof-go/internal/dataset/foreign"
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -11,16 +13,23 @@ import (
 )
 
 // OpenForeign reads the data set at path as spec says, turns every row into a
-// case and indexes the cases as [Open] does; they stay in memory. A row that
+// case and indexes the cases as [Open] does; many of them lie in a
+// temporary file until Close. A row that
 // cannot be taken is a problem, so that no case is missing without a word.
 func OpenForeign(path string, spec foreign.Spec, opt Options) (*Dataset, error) {
 	d := &Dataset{path: path, seed: maphash.MakeSeed()}
-	var text pages
+	var text spool
+	defer func() { // a data set that is not given back closes nothing
+		if d.source == nil {
+			text.close()
+		}
+	}()
 	var problems problem.List
 	more := 0
 	result, err := foreign.Read(path, spec, func(row foreign.Row) error {
-		text.add(row.Case)
-		text.add([]byte{'\n'})
+		if err := text.add(append(row.Case, '\n')); err != nil {
+			return fmt.Errorf("keep the cases of %s: %w", path, err)
+		}
 		d.places = append(d.places, place{row.Number, row.Line})
 		return nil
 	}, func(r foreign.Refusal) {
@@ -33,8 +42,18 @@ func OpenForeign(path string, spec foreign.Spec, opt Options) (*Dataset, error) 
 	if err != nil {
 		return nil, err
 	}
-	d.source, d.size = &text, text.size
+	source, err := text.done()
+	if err != nil {
+		return nil, fmt.Errorf("keep the cases of %s: %w", path, err)
+	}
+	d.size = text.size
+	d.source = source
 	err = d.index(opt)
+	if err != nil || len(problems) > 0 {
+		defer text.close()
+	} else {
+		d.spool = &text
+	}
 	if list, ok := err.(problem.List); ok && len(problems) > 0 {
 		if d.Len() == 0 && len(d.places) == 0 { // that there is no case follows from the refusals
 			list = nil
@@ -53,6 +72,58 @@ func OpenForeign(path string, spec foreign.Spec, opt Options) (*Dataset, error) 
 	}
 	d.notes = append([]string{fmt.Sprintf("the data set is read as %s: %s", result.Format, cases(d.Len()))}, append(result.Notes, d.notes...)...)
 	return d, nil
+}
+
+// spool keeps text: in memory, and in a temporary file once there is much of it.
+type spool struct {
+	pages
+	file *os.File // nil while all is in memory
+	w    *bufio.Writer
+}
+
+// mostInMemory is how much of a data set stays in memory.
+const mostInMemory = 8 << 20
+
+func (s *spool) add(text []byte) error {
+	if s.file == nil && s.size+int64(len(text)) > mostInMemory {
+		file, err := os.CreateTemp("", "oloproof-cases-*")
+		if err != nil {
+			s.pages.add(text) // nowhere to write: memory has to do
+			return nil
+		}
+		// Where an open file can be removed nothing stays behind, whatever happens.
+		_ = os.Remove(file.Name())
+		s.file, s.w = file, bufio.NewWriterSize(file, pageSize)
+		for _, page := range s.all {
+			if _, err := s.w.Write(page); err != nil {
+				return err
+			}
+		}
+		s.all = nil
+	}
+	if s.file == nil {
+		s.pages.add(text)
+		return nil
+	}
+	s.size += int64(len(text))
+	_, err := s.w.Write(text)
+	return err
+}
+
+// done returns what was kept.
+func (s *spool) done() (io.ReaderAt, error) {
+	if s.file == nil {
+		return &s.pages, nil
+	}
+	return s.file, s.w.Flush()
+}
+
+func (s *spool) close() {
+	if s.file != nil {
+		_ = s.file.Close() // it is removed
+		_ = os.Remove(s.file.Name())
+		s.file = nil
+	}
 }
 
 // pages hold text that grows, without a copy of it when it does.

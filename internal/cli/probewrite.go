@@ -20,7 +20,6 @@ type ownSuite struct {
 	dir       string
 	url       string
 	keys      string   // of system.http but for url, as YAML
-	preset    string   // name of the preset that keys begin with, or ""
 	notes     []string // comments above the keys
 	questions []string // of the first cases; the rest is made up
 	input     func(question string) string
@@ -168,9 +167,6 @@ func (r *probing) write(dir string) error {
 	if len(texts) > 0 {
 		o.questions = texts[:1]
 	}
-	if r.preset != nil {
-		o.preset = r.preset.Name
-	}
 	access := r.accessKeys()
 	body, plain := r.template(texts)
 	switch {
@@ -313,7 +309,7 @@ func (e *Env) scaffoldPreset(dir, name, endpoint string, streams bool) error {
 	if u, err := url.Parse(endpoint); !strings.Contains(endpoint, "${") && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return problem.Errorf("--url is %q, it must begin with http:// or https:// and name a host", endpoint)
 	}
-	o := ownSuite{dir: dir, url: endpoint, preset: name, keys: "preset: " + name + "\n", input: askedBy(p)}
+	o := ownSuite{dir: dir, url: endpoint, keys: "preset: " + name + "\n", input: askedBy(p)}
 	if endpoint != p.URL {
 		o.notes = append(o.notes, "Such a service usually answers at "+p.URL)
 	}
@@ -329,7 +325,7 @@ func (e *Env) scaffoldPreset(dir, name, endpoint string, streams bool) error {
 			return problem.Errorf("the preset %s knows no stream: leave --stream out", name)
 		}
 	}
-	o.keys += blanks(p.HTTP, streams)
+	o.keys += blanks(p.HTTP)
 	return o.write(e)
 }
 
@@ -347,7 +343,7 @@ func variablesOf(text string) []string {
 var blank = regexp.MustCompile(`\bmy-[a-z]+\b|\bMYKB\b`)
 
 // blanks returns a comment that names what stands open in a preset.
-func blanks(text string, _ bool) string {
+func blanks(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		if blank.MatchString(line) {

@@ -13,7 +13,6 @@ type answer struct {
 	newest string // first or last: which turn is the answer
 	text   string
 	points float64
-	why    []string
 }
 
 // findAnswers returns the places that may hold the answer, the best first.

@@ -173,7 +173,6 @@ func isCited(key string) bool { return has(flat(key), "citation", "annotation") 
 var (
 	fileLike = regexp.MustCompile(`(?i)^[^\s/][^/\n]{0,200}\.(md|markdown|pdf|txt|html?|docx?|pptx?|xlsx?|csv|rst|json|adoc|yaml)$`)
 	urlLike  = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]*://\S+$`)
-	pathLike = regexp.MustCompile(`^/?[^\s/]+(/[^\s/]+)+$`)
 	hashLike = regexp.MustCompile(`(?i)^([0-9a-f]{32,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$`)
 	dateLike = regexp.MustCompile(`^\d{4}-\d\d-\d\d|^\d{1,2}/\d{1,2}/\d{4}`)
 )

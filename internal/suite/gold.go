@@ -6,7 +6,6 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/mapping"
-	"github.com/oloproof/oloproof-go/internal/strictyaml"
 	y "github.com/oloproof/oloproof-go/internal/strictyaml"
 )
 
@@ -72,7 +71,7 @@ func (h *HTTP) WithPassages() *HTTP {
 }
 
 // checkGold finds what is wrong with the request that gives passages.
-func (h *HTTP) checkGold(f *strictyaml.File) {
+func (h *HTTP) checkGold(f *y.File) {
 	if h.Gold == nil {
 		return
 	}

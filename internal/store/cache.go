@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -25,6 +26,9 @@ const (
 	cacheVersion = 2
 	// putsWaiting bounds what waits for the cache's writer, in executions.
 	putsWaiting = 256
+	// A cache that another process is making is opened again, for 5 s.
+	openTries = 100
+	openPause = 50 * time.Millisecond
 )
 
 // cacheSchema: rows get ascending ids, since rows under random keys cost six
@@ -74,11 +78,18 @@ func (s *Store) Cache() (*Cache, error) {
 		return nil, err
 	}
 	c := &Cache{path: path, puts: make(chan cachePut, putsWaiting)}
-	if err := c.open(); err != nil {
+	for tries := 1; ; tries++ {
+		err := c.open()
+		if err == nil {
+			break
+		}
 		if c.db != nil {
 			c.db.Close()
 		}
-		return nil, c.trouble(err)
+		if !busy(err) || tries == openTries {
+			return nil, c.trouble(err)
+		}
+		time.Sleep(openPause)
 	}
 	c.written.Go(c.writePuts)
 	return c, nil
@@ -124,6 +135,13 @@ func (c *Cache) createTables() error {
 		return err
 	}
 	return tx.Commit()
+}
+
+// busy reports whether another process held the cache. SQLite waits for it by
+// itself, but not while the first one turns a new file to its write-ahead log.
+func busy(err error) bool {
+	var coded *sqlite.Error
+	return errors.As(err, &coded) && coded.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
 // trouble names the file, and the fix when the file is damaged.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oloproof/oloproof-go/internal/strictyaml"
 	y "github.com/oloproof/oloproof-go/internal/strictyaml"
 )
 
@@ -91,7 +90,7 @@ func recordTable(into *string) y.Type {
 }
 
 // checkSystem asks that the keys of the system go with its kind.
-func (s *Suite) checkSystem(f *strictyaml.File, d *draft) {
+func (s *Suite) checkSystem(f *y.File, d *draft) {
 	_, written := d.systemKeys["timeout_s"]
 	s.System.DefaultTimeout = !written
 	kind := s.System.Kind()

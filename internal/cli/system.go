@@ -31,7 +31,10 @@ type system struct {
 	// that no answer may be kept for later runs; nil is never.
 	late    func() bool
 	version string // that the system says of itself; "" when it does not
-	notes   []string
+	// declared is what else the system says of itself and no setting of a suite
+	// takes the place of, such as the model that it asks.
+	declared map[string]evidence.Value
+	notes    []string
 	// stages executes the generation alone again, and staged says how it is run;
 	// nil when the system is not staged.
 	stages replayer
@@ -82,6 +85,9 @@ func (x *activeRun) identify(s *system) error {
 	if s.places != nil {
 		details = append(details, detail{"system-at/v1", s.places})
 	}
+	if declares := s.declares(); declares != nil {
+		details = append(details, detail{"system-declared/v1", declares})
+	}
 	if s.staged != nil {
 		details = append(details, detail{"system-staged/v1", s.staged})
 	}
@@ -94,6 +100,15 @@ func (x *activeRun) identify(s *system) error {
 	}
 	x.noteDeployed()
 	return x.identifyDeployed()
+}
+
+// declares is what the system says of itself that tells it from another one; nil
+// when it says nothing.
+func (s *system) declares() any {
+	if s.version == "" && len(s.declared) == 0 {
+		return nil
+	}
+	return []any{s.version, s.declared}
 }
 
 // detail is a part of a system's identity that only a run knows.

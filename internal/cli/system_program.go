@@ -57,11 +57,27 @@ type program struct {
 
 // system is what every kind of system says that is a program.
 func (p *program) system() *system {
-	s := &system{close: p.close, called: p.called, code: p.code, cached: p.code != "", opaque: p.code == "", late: p.Late, version: p.Hello().Version}
+	s := &system{close: p.close, called: p.called, code: p.code, cached: p.code != "", opaque: p.code == "", late: p.Late, version: p.Hello().Version, declared: declaredApart(p.Hello())}
 	if p.code == "" {
 		s.notes = append(s.notes, "system.code_paths does not say which files the program is made of, so it is called on every run, with --reuse too: name them, and unchanged answers are reused")
 	}
 	return s
+}
+
+// declaredApart returns the settings that a program declares for itself, without
+// those that are the suite's to override.
+func declaredApart(hello process.Hello) map[string]evidence.Value {
+	apart := map[string]evidence.Value{}
+	for key, v := range evidence.Members(hello.Settings) {
+		switch key {
+		case "depth", "top_k", "token_budget", "index_version", "citations_path", "timeout_s":
+		default:
+			if text := string(v); text != "null" && text != "{}" {
+				apart[key] = v
+			}
+		}
+	}
+	return apart
 }
 
 // startProgram starts the program of a suite, which has to offer methods.

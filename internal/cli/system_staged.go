@@ -95,8 +95,12 @@ func (x *activeRun) stagedProgram(p *program) (*system, error) {
 		return nil, x.project.suite.Problem(x.project.suite.System.RAG.Pos, "%v", err)
 	}
 	s := p.system()
+	identity, err := evidence.ContentID("stage-program/v1", []any{string(p.code), s.declares()})
+	if err != nil {
+		return nil, err
+	}
 	stages := staged.Program{Client: p.Client, Redact: x.redact}
-	return s, x.assemble(s, stages, declared, string(p.code)+" "+p.Hello().Version)
+	return s, x.assemble(s, stages, declared, string(identity))
 }
 
 // assemble makes s the system that runs stages as the suite says, and else as

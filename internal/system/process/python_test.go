@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -175,6 +176,47 @@ func TestPythonCode(t *testing.T) {
 	}
 	if reply, err := c.Call(t.Context(), "x", process.MethodRun, evidence.Value(`{"input":1}`)); err != nil || string(reply.Result) != "1" || c.Late() {
 		t.Errorf("%s, %v, late %v", reply.Result, err, c.Late())
+	}
+}
+
+// Code that lies elsewhere is code, too: by a path that the project adds, or behind
+// a link. Python itself and installed packages are not.
+func TestPythonCodeElsewhere(t *testing.T) {
+	root := t.TempDir()
+	project := filepath.Join(root, "project")
+	for name, text := range map[string]string{
+		"project/app.py":                      "import json, os, sys\nhere = os.path.dirname(__file__)\nsys.path += [os.path.join(here, '..', place) for place in ('lib', 'site-packages')]\nimport shared, linked, bundle, installed\n\ndef run(case):\n    return 1\n",
+		"lib/shared.py":                       "import lib_part",
+		"lib/lib_part.py":                     "import string",
+		"elsewhere/linked.py":                 "",
+		"elsewhere/bundle/__init__.py":        "from . import part",
+		"elsewhere/bundle/part.py":            "",
+		"site-packages/installed/__init__.py": "",
+	} {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"linked.py", "bundle"} {
+		if err := os.Symlink(filepath.Join("..", "elsewhere", name), filepath.Join(project, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	cfg := config("")
+	cfg.Command, cfg.Env = python(t).Command(process.PythonCallable, "app:run", project, 1, false), os.Environ()
+	c := start(t, cfg)
+	var got []string
+	for name := range evidence.Members(c.Hello().Code) {
+		got = append(got, name)
+	}
+	slices.Sort(got)
+	want := []string{"app.py", "bundle/__init__.py", "bundle/part.py", "linked.py", "module lib_part", "module shared"}
+	if !slices.Equal(got, want) {
+		t.Errorf("code is %q, want %q", got, want)
 	}
 }
 

@@ -12,6 +12,7 @@ import io
 import json
 import os
 import sys
+import sysconfig
 import threading
 import traceback
 
@@ -240,19 +241,23 @@ def find(target, project):
 
 
 class Code:
-    """The files of the project that its code was made of: what was imported, and
-    what its import statements name wherever they stand."""
+    """The files that the code was made of, those of Python itself and of installed
+    packages left out: what was imported, from wherever, and what import statements
+    in the project name wherever they stand."""
 
     def __init__(self, project):
         self.project = project
         self.files = {}
-        self.known = 0
-        self.modules = set()
+        self.modules = set(sys.modules)  # those of this program
+        self.known = len(sys.modules)
+        self.unseen = False  # something was imported that cannot be read
+        paths = sysconfig.get_paths()
+        self.library = {os.path.realpath(paths[name]) for name in ("stdlib", "platstdlib")} | {os.path.realpath(HERE)}
 
     def read(self):
         """Looks at what is loaded by now; True when that is more than was known."""
         if len(sys.modules) == self.known:
-            return False
+            return self.unseen
         self.known = len(sys.modules)
         more = False
         for name, module in list(sys.modules.items()):
@@ -260,28 +265,41 @@ class Code:
                 continue
             self.modules.add(name)
             path = getattr(module, "__file__", None)
-            if isinstance(path, str) and self.add(path):
+            if isinstance(path, str) and self.add(path, name):
                 more = True
-        return more
+        return more or self.unseen
 
-    def add(self, path):
-        path = os.path.realpath(path)
-        if not path.endswith(".py") or not inside(path, self.project) or self.foreign(path):
+    def add(self, path, module=None):
+        """Adds a file, which is named from the project; one elsewhere by its module,
+        so that it has the same name on every machine."""
+        path = os.path.abspath(path)
+        if not inside(path, self.project) and inside(os.path.realpath(path), self.project):
+            path = os.path.realpath(path)  # the project by another name
+        if self.foreign(path):
             return False
-        name = os.path.relpath(path, self.project).replace(os.sep, "/")
+        own = inside(path, self.project)
+        if not own and module is None:
+            return False
+        name = os.path.relpath(path, self.project).replace(os.sep, "/") if own else f"module {module}"
         if name in self.files:
             return False
         try:
             with open(path, "rb") as f:
                 data = f.read()
         except OSError:
+            self.unseen = True
             return False
         self.files[name] = hashlib.sha256(data).hexdigest()
-        self.follow(path, data)
+        if own and path.endswith(".py"):
+            self.follow(path, data)
         return True
 
     def foreign(self, path):
-        parts = os.path.relpath(path, self.project).split(os.sep)
+        """Whether a file is Python's own, ours, or of an installed package."""
+        real = os.path.realpath(path)
+        if any(inside(real, place) and not inside(self.project, place) for place in self.library):
+            return True
+        parts = (os.path.relpath(path, self.project) if inside(path, self.project) else path).split(os.sep)
         return "site-packages" in parts or "dist-packages" in parts or ".venv" in parts
 
     def follow(self, path, data):

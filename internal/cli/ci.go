@@ -19,6 +19,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/decide"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/github"
+	"github.com/oloproof/oloproof-go/internal/labels"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/report"
 	"github.com/oloproof/oloproof-go/internal/store"
@@ -336,6 +337,23 @@ func (r *ciRun) close() {
 
 func (r *ciRun) document() *report.Document { return r.verdict.document() }
 
+// trustLabels takes the labels of the base commit in place of those that are
+// proposed: a change must not bring the labels that make its judge good. Only a
+// suite that is new to the branch comes with its own; one that was moved does not.
+func (j *ciJob) trustLabels(ctx context.Context, p *project) {
+	switch {
+	case j.base == nil || !p.suite.Judged():
+	case j.base.suite != nil:
+		p.labels = j.base.suite.labels
+	case j.lookup != nil: // without it nothing is known of the base commit, which blocks
+		ctx, cancel := j.client.Begin(ctx)
+		defer cancel()
+		if past, err := j.pastRuns(ctx); err != nil || past.Stored {
+			p.labels = &labels.File{Path: p.labels.Path}
+		}
+	}
+}
+
 // candidate runs the suite, or puts the shards together.
 func (j *ciJob) candidate(ctx context.Context) (*ciRun, error) {
 	flags := configFlags{config: j.config}
@@ -354,9 +372,7 @@ func (j *ciJob) candidate(ctx context.Context) (*ciRun, error) {
 	if err != nil {
 		return nil, j.rooted(err)
 	}
-	if j.base != nil && j.base.suite != nil { // a change must not bring the labels that make its judge good
-		p.labels = j.base.suite.labels
-	}
+	j.trustLabels(ctx, p)
 	p.suite.Path = j.fromRoot(p.suite.Path)
 	if p.policy != nil {
 		p.policy.Path = j.fromRoot(p.policy.Path)

@@ -205,10 +205,32 @@ func newKeptSuite(base *baseSuite, proposed *project, candidate, baseline *store
 			k.altered[spec.ID] = true
 		}
 	}
+	k.trust()
 	if len(k.taken) == 0 && len(k.altered) == 0 && len(k.gone) == 0 {
 		return nil, nil
 	}
 	return k, k.read()
+}
+
+// trust says of the judges of the base suite what its labels say of them, by the
+// models that served the run, or the baseline where the run has another judge.
+func (k *keptSuite) trust() {
+	for i := range k.specs {
+		spec := &k.specs[i]
+		from := k.candidate
+		if k.gone[spec.ID] || k.altered[spec.ID] {
+			from = k.baseline
+		}
+		if from == nil {
+			continue
+		}
+		for _, there := range from.Manifest.Metrics {
+			if there.ID == spec.ID && there.Evaluator == spec.Evaluator {
+				spec.Served = there.Served
+			}
+		}
+	}
+	trust(k.specs, k.base.labels)
 }
 
 func sameMeasure(a, b evidence.MetricSpec) bool {

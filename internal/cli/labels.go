@@ -92,8 +92,12 @@ labels import. Answers that have a label are left out, so that a larger --sample
 			if err = errors.Join(err, out.Close()); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(env.Stdout, "%s of %s in %s: fill in verdict, pass or fail, without looking at the run's result\nNext: oloproof labels import %s --by NAME%s\n",
-				countOf(len(sheets), "answer"), given[0], to, shellWord(filepath.ToSlash(to)), configFlags{config: f.config}.word())
+			all := ""
+			if len(sheets) < f.sample {
+				all = " (all that are left)"
+			}
+			_, err = fmt.Fprintf(env.Stdout, "%s of %s%s in %s: fill in verdict, pass or fail, without looking at the run's result\nNext: oloproof labels import %s --by NAME%s\n",
+				countOf(len(sheets), "answer"), given[0], all, to, shellWord(filepath.ToSlash(to)), configFlags{config: f.config}.word())
 			return err
 		},
 	}
@@ -459,26 +463,46 @@ func (e *Env) take(j *judgedRun, sheets []labels.Sheet, path, by string) ([]labe
 	return added, problems, nil
 }
 
-// appendLabels adds labels to a file, which is replaced whole or not at all.
-func appendLabels[T any](path string, added []T) error {
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+// appendLabels adds labels to a file, all or none. They are written in one piece at
+// the end of the file, so that what others add at the same time is not lost.
+func appendLabels[T any](path string, added []T) (err error) {
+	wrong := func(err error) error { return problem.At(path, "the labels cannot be written: %v", err) }
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return wrong(err)
 	}
-	if len(data) > 0 && !bytes.HasSuffix(data, []byte("\n")) {
-		data = append(data, '\n')
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return wrong(err)
+	}
+	defer func() {
+		if e := f.Close(); e != nil && err == nil {
+			err = wrong(e)
+		}
+	}()
+	info, err := f.Stat()
+	if err != nil {
+		return wrong(err)
+	}
+	var data []byte
+	if size := info.Size(); size > 0 {
+		last := []byte{0}
+		if _, err := f.ReadAt(last, size-1); err != nil {
+			return wrong(err)
+		}
+		if last[0] != '\n' {
+			data = append(data, '\n')
+		}
 	}
 	for _, l := range added {
 		data = labels.AppendLine(data, l)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
+	if n, err := f.Write(data); err != nil {
+		if n > 0 { // the disk is full: half a line would be in the way of all others
+			err = errors.Join(err, f.Truncate(info.Size()))
+		}
+		return wrong(err)
 	}
-	next := path + ".new"
-	if err := os.WriteFile(next, data, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(next, path)
+	return nil
 }
 
 func newLabelsRetire(env *Env) *cobra.Command {

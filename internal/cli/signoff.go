@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,10 +49,10 @@ func (e *Env) signoff(name string, f configFlags, by, reason string) error {
 	defer s.run.Close()
 	v := newVerdict(s.manifest, s.tally)
 	v.decideRun(report.RoleOnly, s.policy)
-	var rules []string
+	var rules, reasons []string
 	for _, d := range v.in.Policies[0].Result.Decisions {
 		if d.State == policy.ManualReview {
-			rules = append(rules, d.Rule.ID)
+			rules, reasons = append(rules, d.Rule.ID), append(reasons, d.Reasons...)
 		}
 	}
 	if len(rules) == 0 {
@@ -59,7 +60,8 @@ func (e *Env) signoff(name string, f configFlags, by, reason string) error {
 	}
 	err = s.run.Sign(evidence.Signoff{
 		Run: s.manifest.ID, By: by, Reason: reason, At: e.Now().UTC(),
-		Judgments: s.run.JudgmentsSum(), Policy: evidence.Digest(s.policy.Digest), Rules: rules,
+		Judgments: s.run.JudgmentsSum(), Policy: evidence.Digest(s.policy.Digest),
+		Rules: rules, Reasons: slices.Compact(slices.Sorted(slices.Values(reasons))),
 	})
 	if err != nil {
 		return err
@@ -77,14 +79,14 @@ func (v *verdict) signed(s *storedRun) error {
 	for i := range v.in.Policies {
 		p := &v.in.Policies[i]
 		var hold []evidence.Signoff
-		p.Result, hold = p.Result.Signed(p.Policy, s.run.JudgmentsSum(), s.manifest.Completeness, all)
+		p.Result, hold = p.Result.Signed(p.Policy, s.manifest.ID, s.run.JudgmentsSum(), s.manifest.Completeness, all)
 		for _, one := range hold {
 			v.in.Signoffs = append(v.in.Signoffs, one)
 			v.note("signed off by %s on %s: %s (%s)", one.By, one.At.Format("2006-01-02"), one.Reason, strings.Join(one.Rules, ", "))
 		}
 	}
 	if len(all) > 0 && len(v.in.Signoffs) == 0 {
-		v.note("a signoff is stored with the run and does not hold: it is of another policy or of other evidence")
+		v.note("a signoff is stored with the run and does not hold: it is of another policy, of other evidence, or did not know of a reason that there is now")
 	}
 	return nil
 }

@@ -12,4 +12,5 @@ type Signoff struct {
 	Judgments string    `json:"judgments"` // SHA-256 of judgments.jsonl, hex
 	Policy    Digest    `json:"policy"`    // content id of the policy's meaning
 	Rules     []string  `json:"rules"`     // ids of the rules that it releases
+	Reasons   []string  `json:"reasons"`   // why these rules were MANUAL_REVIEW
 }

@@ -185,18 +185,21 @@ func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 	people := map[evidence.Digest]*answer{}
 	var order []evidence.Digest
 	verdicts := map[evidence.Digest]*Judged{}
-	said, by := false, map[string]bool{}
+	said, all, by := false, 0, map[string]bool{}
+	models := map[string]bool{} // that gave the verdicts beside which people labelled
 	for i := range f.Labels {
 		l := &f.Labels[i]
 		if l.Criterion != spec.ID {
 			continue
 		}
 		said = true
+		all++
 		by[l.By] = true
 		if l.Judge == nil || !same(l.Judge, spec) {
 			t.Others++
 			continue
 		}
+		models[l.Judge.Model] = true
 		a := people[l.Evidence]
 		if a == nil {
 			a = &answer{}
@@ -223,6 +226,9 @@ func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 			t.BothFail++
 		}
 	}
+	if !strings.HasPrefix(spec.Type, "cascade") && slices.ContainsFunc(spec.Served, func(model string) bool { return !models[model] }) {
+		t = &evidence.Trust{Others: all} // some verdicts are those of a model that no label is of
+	}
 	for _, r := range f.Retired {
 		if r.Criterion == spec.ID {
 			said, t.Retired = true, r.Retired
@@ -235,9 +241,14 @@ func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 	return t
 }
 
-// same reports whether a verdict was given by the instrument of a metric.
+// same reports whether a verdict was given by the instrument of a metric. A
+// provider that does not name its models stays the same one as long as it names
+// none.
 func same(v *Judged, spec evidence.MetricSpec) bool {
-	return v.Evaluator == spec.Evaluator && (v.Model == "" || len(spec.Served) == 0 || slices.Contains(spec.Served, v.Model))
+	if len(spec.Served) == 0 {
+		return v.Evaluator == spec.Evaluator && v.Model == ""
+	}
+	return v.Evaluator == spec.Evaluator && slices.Contains(spec.Served, v.Model)
 }
 
 // Sort orders labels by criterion, case and person, so that the same labels are

@@ -12,7 +12,7 @@ import (
 
 const good = `{"case":"a","criterion":"grounded","evidence":"sha256:1","verdict":"pass","by":"p","at":"2026-11-24T09:30:00Z","judge":{"verdict":"pass","evaluator":"sha256:e","model":"m-1"}}
 {"case":"b","criterion":"grounded","evidence":"sha256:2","verdict":"fail","by":"p","at":"2026-11-24T09:30:00Z","judge":{"verdict":"pass","evaluator":"sha256:e","model":"m-1"}}
-{"case":"c","criterion":"grounded","evidence":"sha256:3","verdict":"pass","by":"p","at":"2026-11-24T09:30:00Z","judge":{"verdict":"fail","evaluator":"sha256:e"}}
+{"case":"c","criterion":"grounded","evidence":"sha256:3","verdict":"pass","by":"p","at":"2026-11-24T09:30:00Z","judge":{"verdict":"fail","evaluator":"sha256:e","model":"m-1"}}
 {"case":"d","criterion":"grounded","evidence":"sha256:4","verdict":"fail","by":"p","at":"2026-11-24T09:30:00Z","judge":{"verdict":"fail","evaluator":"sha256:e","model":"m-1"}}
 
 {"case":"d","criterion":"grounded","evidence":"sha256:4","verdict":"pass","by":"q","at":"2026-11-24T09:30:00Z","judge":{"verdict":"fail","evaluator":"sha256:e","model":"m-1"}}
@@ -46,6 +46,46 @@ func TestOf(t *testing.T) {
 	}
 	if got := f.Of(spec()); got.Retired != "nobody agrees" || got.BothPass != 1 {
 		t.Errorf("retired: %+v", got)
+	}
+}
+
+// TestOfServed: a model that nobody labelled beside is another instrument, a provider
+// that stops naming its models too.
+func TestOfServed(t *testing.T) {
+	f, err := Parse("labels.jsonl", []byte(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		kind    string
+		served  []string
+		labels  int
+		unknown int
+	}{
+		{"rubric_judge", []string{"m-1"}, 3, 3},
+		{"rubric_judge", []string{"m-0", "m-1"}, 4, 2},
+		{"rubric_judge", []string{"m-1", "m-2"}, 0, 9},
+		{"rubric_judge", []string{"m-2"}, 0, 9},
+		{"rubric_judge", nil, 0, 9},
+		{"cascade", []string{"m-1", "m-2"}, 3, 3}, // m-2 is asked about some answers only
+	} {
+		s := spec()
+		s.Type, s.Served = x.kind, x.served
+		if got := f.Of(s); got == nil || got.Labels() != x.labels || got.Others != x.unknown {
+			t.Errorf("%s served by %v: %+v, want %d that count and %d of others", x.kind, x.served, got, x.labels, x.unknown)
+		}
+	}
+	nameless := `{"case":"c","criterion":"grounded","evidence":"sha256:3","verdict":"pass","by":"p","judge":{"verdict":"pass","evaluator":"sha256:e"}}`
+	if f, err = Parse("labels.jsonl", []byte(nameless)); err != nil {
+		t.Fatal(err)
+	}
+	s := spec()
+	s.Served = nil
+	if got := f.Of(s); got == nil || got.BothPass != 1 {
+		t.Errorf("a provider that never named its models: %+v", got)
+	}
+	if got := f.Of(spec()); got == nil || got.Labels() != 0 || got.Others != 1 {
+		t.Errorf("a provider that names its models now: %+v", got)
 	}
 }
 

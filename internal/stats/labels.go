@@ -4,7 +4,7 @@ import "math"
 
 // Method ids of what a judge is worth and of metrics corrected for its error.
 const (
-	MethodKappa                 = "cohen_kappa_projected@1"
+	MethodKappa                 = "cohen_kappa_projected@2"
 	MethodRoganGladen           = "rogan_gladen_projected@1"
 	MethodPredictionPower       = "prediction_powered_difference@1"
 	MethodPairedRoganGladen     = "rogan_gladen_paired_projected@1"
@@ -71,36 +71,37 @@ func (l Labels) Bias(level float64) (*float64, Interval) {
 
 // Kappa returns Cohen's kappa, (po - pe) / (1 - pe) with po the agreement and pe
 // that of two who label at random with the same shares of passes; nil without a
-// label and where both always say the same word. The interval is the range of
-// kappa over all po, judge's and person's shares within their Clopper-Pearson
-// intervals, each at a third of the error (Bonferroni), so that it holds for
-// every number of labels; it is wide for few.
+// label and where both always say the same word.
+//
+// The labels that agree are binomial, and given how many there are, so are those of
+// them that pass. The interval is the range of kappa over po and over the share of
+// passes among the labels that agree, each within its Clopper-Pearson interval at
+// the root of the level, and over every share of those that do not agree. The second
+// covers whatever the first one counts, so that both cover at the level, for every
+// number of labels; it is wide for few.
 //
 // Source: Cohen, "A coefficient of agreement for nominal scales", Educational
 // and Psychological Measurement 20 (1960).
 func (l Labels) Kappa(level float64) (*float64, Interval) {
-	n := l.N()
+	n, same := l.N(), l.BothPass+l.BothFail
 	if n == 0 {
 		return nil, Interval{Lower: -1, Upper: 1}
 	}
+	each := math.Sqrt(level)
+	po, passes := Rate(same, n, 0, each), Rate(l.BothPass, same, 0, each)
+	below, above := passes.Lower-0.5, passes.Upper-0.5
+	far, near := max(-below, above), max(0, below, -above) // of the share of passes, from a half
+	// With d the difference of the two shares of passes, 1 - pe is
+	// (1 + d*d) / 2 - 2*(po*t)*(po*t), t the distance from a half, and |d| <= 1 - po.
+	// Kappa grows with po at either end of t and of d.
+	limit := func(po, t, d float64) float64 { return kappa(po, 1-(1+d*d)/2+2*po*po*t*t) }
+	interval := within(-1, 1, limit(po.Lower, far, 0), limit(po.Upper, near, 1-po.Upper))
 	judge, person := l.BothPass+l.JudgeOnly, l.BothPass+l.HumanOnly
-	each := 1 - (1-level)/3
-	po := Rate(l.BothPass+l.BothFail, n, 0, each)
-	pj, ph := Rate(judge, n, 0, each), Rate(person, n, 0, each)
-	least, most := math.Inf(1), math.Inf(-1)
-	for _, j := range []float64{pj.Lower, pj.Upper} { // chance is bilinear: its extremes lie in the corners
-		for _, h := range []float64{ph.Lower, ph.Upper} {
-			chance := j*h + (1-j)*(1-h)
-			least, most = min(least, chance), max(most, chance)
-		}
-	}
-	// 1 - (1-po)/(1-pe) grows with po and falls with pe.
-	interval := within(-1, 1, kappa(po.Lower, most), kappa(po.Upper, least))
 	chance := (float64(judge)*float64(person) + float64(n-judge)*float64(n-person)) / (float64(n) * float64(n))
 	if chance == 1 {
 		return nil, interval
 	}
-	x := kappa(float64(l.BothPass+l.BothFail)/float64(n), chance)
+	x := kappa(float64(same)/float64(n), chance)
 	return &x, interval
 }
 

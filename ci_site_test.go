@@ -50,6 +50,8 @@ type site struct {
 	head     string                       // of main
 	lastRun  int64
 
+	env map[string]string // of every step
+
 	patience time.Duration // for an answer of the API; 0 is the program's own
 
 	mu    sync.Mutex
@@ -328,12 +330,17 @@ func (s *site) do(j job) *outcome {
 		"workflow_ref": githubtest.Owner + "/" + githubtest.Repo + "/" + githubtest.WorkflowPath + "@" + j.ref, "job": "gate", "actor": "octocat",
 	}
 	maps.Copy(github, j.github)
+	env := maps.Clone(s.env)
+	if env == nil {
+		env = j.env
+	}
+	maps.Copy(env, j.env)
 	if j.program == nil {
 		j.program = s.main
 	}
 	asked := len(s.gh.Requests())
 	res := runnertest.Run(s.t, runnertest.Step{
-		Inputs: s.inputsOf(j.inputs), Env: j.env, GitHub: github, Event: string(githubtest.Payload(s.t, j.event, j.payload)),
+		Inputs: s.inputsOf(j.inputs), Env: env, GitHub: github, Event: string(githubtest.Payload(s.t, j.event, j.payload)),
 		Secrets: j.secrets, Workspace: j.workspace, Summary: j.summary,
 	}, func(ctx context.Context, p *runnertest.Process) int {
 		if j.dir != "" {

@@ -123,6 +123,9 @@ func decodeUsage(b []byte, i int) (*Usage, int, error) {
 		case SourceOutputTokens:
 			end, err = setInteger(&u.OutputTokens, b, i)
 		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
 		return end, err
 	})
 	if err == nil {

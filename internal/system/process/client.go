@@ -4,6 +4,7 @@
 package process
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -113,6 +114,37 @@ func Start(ctx context.Context, cfg Config) (*Client, error) {
 
 // Hello is what the program said when it started.
 func (c *Client) Hello() Hello { return c.hello }
+
+// same asks that a process which was started later says of itself what the first
+// one said: else the answers of two programs would be those of one run.
+func (c *Client) same(said Hello) error {
+	first := c.hello
+	if first.Protocol == 0 { // this is the first one
+		return nil
+	}
+	var what string
+	switch {
+	case said.Version != first.Version:
+		what = fmt.Sprintf("its version was %q and is %q now", c.cfg.Redact.String(first.Version), c.cfg.Redact.String(said.Version))
+	case !sameJSON(said.Code, first.Code):
+		what = "its code was edited meanwhile"
+	case !sameJSON(said.Settings, first.Settings):
+		what = "the settings in its hello are not those of the first one"
+	default:
+		return nil
+	}
+	return fmt.Errorf("the program is another one since it was started again: %s. The rest was not tried, since one run has one system; make a new run", what)
+}
+
+// sameJSON reports whether two objects say the same, in whatever order.
+func sameJSON(a, b evidence.Value) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	one, err := evidence.Canonical(a)
+	other, again := evidence.Canonical(b)
+	return err == nil && again == nil && bytes.Equal(one, other)
+}
 
 // Late reports whether an answer said that code was loaded which the hello does
 // not name, so that the program's identity is not known any more.

@@ -60,6 +60,14 @@ func play(role string) {
 		}
 		_ = os.WriteFile(mark, nil, 0o600)
 	}
+	hello := hello
+	if role == "becomes another" {
+		mark := os.Getenv("PROGRAM_MARK")
+		if _, err := os.Stat(mark); err == nil {
+			hello = strings.Replace(hello, os.Getenv("PROGRAM_SAID"), os.Getenv("PROGRAM_SAYS"), 1)
+		}
+		_ = os.WriteFile(mark, nil, 0o600)
+	}
 	if role != "chatty" && role != "future" && role != "poor" && role != "refuses" {
 		fmt.Println(hello)
 	}
@@ -375,6 +383,32 @@ func TestDiesWhenStartedAgain(t *testing.T) {
 	var f *process.Fault
 	if _, err := ask(c, "y", "echo"); err == nil || errors.As(err, &f) || !strings.Contains(err.Error(), "did not start: it ended before it said hello (exit status 5)") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A program that says something else of itself when it is started again is another
+// system, and one run has one.
+func TestBecomesAnother(t *testing.T) {
+	for _, tt := range []struct{ said, says, want string }{
+		{`"version":"7"`, `"version":"8"`, `its version was "7" and is "8" now`},
+		{`"depth":6`, `"depth":7`, "the settings in its hello are not those of the first one"},
+		{`"name":`, `"code":{"a":"b"},"name":`, "its code was edited meanwhile"},
+		{`"settings":{"depth":6}`, `"settings":{ "depth":6 }`, ""},
+	} {
+		c := start(t, config("becomes another", "PROGRAM_MARK="+t.TempDir()+"/mark", "PROGRAM_SAID="+tt.said, "PROGRAM_SAYS="+tt.says))
+		_, err := ask(c, "x", "crash")
+		wantFault(t, err, evidence.ErrProgram, "exit status 3", "out of memory")
+		_, err = ask(c, "y", "echo")
+		if tt.want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", tt.says, err)
+			}
+			continue
+		}
+		want := "the program is another one since it was started again: " + tt.want + ". The rest was not tried, since one run has one system; make a new run"
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", tt.says, err, want)
+		}
 	}
 }
 

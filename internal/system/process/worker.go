@@ -58,6 +58,10 @@ func (w *worker) current(ctx context.Context) (*proc, error) {
 		}
 		return nil, w.client.die(err)
 	}
+	if err := w.client.same(p.said); err != nil {
+		p.stop()
+		return nil, w.client.die(err)
+	}
 	w.mu.Lock()
 	w.live = p
 	w.mu.Unlock()

@@ -48,6 +48,9 @@ func FindPython(named string) (*Python, error) {
 		return nil, errors.New("no Python: neither python3 nor python is on PATH. Install Python 3.9 or later or name one in OLOPROOF_PYTHON; code in another language is a program (system.command), and a service an endpoint (system.http)")
 	}
 	var err error
+	if p.Interpreter, err = filepath.Abs(p.Interpreter); err != nil { // it is started in the project's directory
+		return nil, err
+	}
 	if p.dir, err = os.MkdirTemp("", "oloproof-python-"); err != nil {
 		return nil, err
 	}

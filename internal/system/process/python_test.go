@@ -25,6 +25,22 @@ func TestNoPython(t *testing.T) {
 	}
 }
 
+// A relative path is one from where oloproof runs, not from the project.
+func TestRelativePython(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("mine", []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p, err := process.FindPython("./mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if !filepath.IsAbs(p.Interpreter) {
+		t.Errorf("found %s, want an absolute path", p.Interpreter)
+	}
+}
+
 func TestPythonTooOld(t *testing.T) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "python2") // stands for one: it runs the file as an old Python would

@@ -163,6 +163,8 @@ def _default(value):
         return value.model_dump(mode="json")
     if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
         return value.tolist()
+    if hasattr(value, "gi_frame") or hasattr(value, "ag_frame"):
+        raise TypeError("a generator is no output (the code says yield): return the whole of it")
     raise TypeError(f"{_shown(value)} is nothing that JSON has")
 
 

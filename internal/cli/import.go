@@ -88,6 +88,27 @@ func (f *importFlags) parse() error {
 	return nil
 }
 
+// writable refuses to write where something else stands.
+func (f *importFlags) writable(from string) error {
+	there, err := os.Stat(f.to)
+	if _, dangling := os.Lstat(f.to); dangling != nil { // nothing, not even a link to nothing
+		return nil
+	}
+	to := filepath.ToSlash(f.to)
+	if err == nil {
+		if source, err := os.Stat(from); err == nil && os.SameFile(source, there) {
+			return problem.Errorf("--to names %s itself, whose rows would be lost: name another file", to)
+		}
+		if there.IsDir() {
+			return problem.Errorf("%s is a directory: name a file in it, such as %s/cases.jsonl", to, to)
+		}
+	}
+	if !f.force {
+		return problem.Errorf("%s is there already: name another file, or write over it with --force", to)
+	}
+	return nil
+}
+
 // imported is what an import makes of a file.
 type imported struct {
 	path    string
@@ -157,8 +178,8 @@ func (e *Env) importCases(path string, f importFlags) error {
 	suite := config != nil && !strings.HasSuffix(f.to, ".jsonl")
 	f.spec.ForSuite = suite
 	if !suite {
-		if _, err := os.Lstat(f.to); err == nil && !f.force {
-			return problem.Errorf("%s is there already: name another file, or write over it with --force", filepath.ToSlash(f.to))
+		if err := f.writable(path); err != nil {
+			return err
 		}
 	}
 	im := &imported{path: path, ids: map[string]int{}, alike: map[string]string{}, expects: map[string]bool{}}

@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,8 +123,13 @@ func (b *built) put(target string, v evidence.Value) {
 
 // convert makes the case of a row, or says why there is none.
 func (r *reader) convert(number int, v evidence.Value, table bool) (line []byte, fault string) {
+	for _, f := range r.own {
+		if !r.seen[f.Target] && has(v, f.Sources) {
+			r.seen[f.Target] = true
+		}
+	}
 	if r.format.own != nil && r.format.own(r, v, table) {
-		return r.ownRow(v)
+		return r.ownRow(number, v)
 	}
 	var b built
 	used := map[string]bool{}
@@ -133,6 +139,9 @@ func (r *reader) convert(number int, v evidence.Value, table bool) (line []byte,
 			continue
 		}
 		used[name] = true
+		if table && r.format.cells {
+			value = nested(value)
+		}
 		if fault := r.set(&b, number, f, value, table); fault != "" {
 			return nil, fmt.Sprintf("field %q: %s", shorten(name), fault)
 		}
@@ -142,19 +151,22 @@ func (r *reader) convert(number int, v evidence.Value, table bool) (line []byte,
 			return nil, fault
 		}
 	}
-	for _, name := range names(v) {
-		member, _ := evidence.Member(v, name)
-		if used[name] || evidence.IsNull(member) {
-			continue
+	for name, member := range evidence.Members(v) {
+		if !used[name] && !evidence.IsNull(member) {
+			r.leave(name, number)
 		}
-		t := r.untaken[name]
-		if t == nil {
-			t = &tally{}
-			r.untaken[strings.Clone(name)] = t
-		}
-		t.add(number)
 	}
 	return r.finish(&b)
+}
+
+// leave counts a field of a row that is not taken.
+func (r *reader) leave(name string, number int) {
+	t := r.untaken[name]
+	if t == nil {
+		t = &tally{}
+		r.untaken[strings.Clone(name)] = t
+	}
+	t.add(number)
 }
 
 // finish checks a case that was put together and joins its judgments.
@@ -166,7 +178,7 @@ func (r *reader) finish(b *built) (line []byte, fault string) {
 		return nil, "nothing to ask: " + r.wantInput()
 	}
 	if r.qrels != nil {
-		if fault := r.qrels.join(b); fault != "" {
+		if fault := r.qrels.join(r, b); fault != "" {
 			return nil, fault
 		}
 	}
@@ -184,7 +196,24 @@ func (r *reader) wantInput() string {
 	if len(sources) == 0 {
 		return "say with fields which field is the input, such as input.question: question"
 	}
-	return fmt.Sprintf("none of the fields %s holds anything (another one is named with fields, such as input.question: FIELD)", strings.Join(slices.Compact(sources), ", "))
+	message := fmt.Sprintf("none of the fields %s holds anything", strings.Join(slices.Compact(sources), ", "))
+	for _, name := range r.first { // Question, of a table that people wrote
+		if slices.ContainsFunc(sources, func(s string) bool { return s != name && strings.EqualFold(s, name) }) {
+			return message + fmt.Sprintf(" (to read %q, say with fields input.question: %s)", name, name)
+		}
+	}
+	return message + " (another one is named with fields, such as input.question: FIELD)"
+}
+
+// has reports whether a row has one of the fields, be it empty.
+func has(v evidence.Value, sources []string) bool {
+	return slices.ContainsFunc(sources, func(source string) bool {
+		if _, ok := evidence.Member(v, source); ok {
+			return true
+		}
+		_, err := evidence.Lookup(v, source)
+		return err == nil
+	})
 }
 
 // find returns the first of the sources that a row has: a field by its name, which
@@ -211,7 +240,7 @@ func (r *reader) set(b *built, number int, f Field, v evidence.Value, table bool
 	text, isText := evidence.Text(v)
 	switch as {
 	case "name":
-		return r.setID(b, number, v)
+		return r.setID(b, number, v, table)
 	case "text":
 		if !isText {
 			v = evidence.Value(quote(nil, plain(v)))
@@ -232,15 +261,15 @@ func (r *reader) set(b *built, number int, f Field, v evidence.Value, table bool
 		if isText {
 			parsed, err := evidence.ParseJSON([]byte(text))
 			if err != nil {
-				return fmt.Sprintf("want JSON, found %s: %v", evidence.Shorten(v, 60), message(err))
+				if parsed = nested(v); parsed.Kind() == '"' {
+					return fmt.Sprintf("want JSON, found %s: %v", evidence.Shorten(v, 60), message(err))
+				}
 			}
 			v = parsed
 		}
 	case "value": // what it is; in a table JSON where it looks like some
-		if isText && table {
-			if parsed, err := evidence.ParseJSON([]byte(text)); err == nil && (parsed.Kind() == '{' || parsed.Kind() == '[') {
-				v = parsed
-			}
+		if table {
+			v = nested(v)
 		}
 	case "list", "any_of", "all_of":
 		list, fault := listOf(v, f.Split)
@@ -289,15 +318,21 @@ func plain(v evidence.Value) string {
 	return string(v)
 }
 
+const fractionOfZero = "the id of %s is a number with a fraction of zero, which is left out"
+
 // setID takes a name: text, a whole number, or a number that a table made one of
 // it, such as 123.0.
-func (r *reader) setID(b *built, number int, v evidence.Value) string {
+func (r *reader) setID(b *built, number int, v evidence.Value, table bool) string {
 	switch v.Kind() {
 	case '"':
 		b.id, _ = evidence.Text(v)
 		if trimmed := strings.TrimSpace(b.id); trimmed != b.id {
 			r.note(number, "the id of %s was written with white space around it, which is left out")
 			b.id = trimmed
+		}
+		if whole, ok := strings.CutSuffix(b.id, ".0"); ok && table && strings.Trim(whole, "0123456789") == "" && whole != "" {
+			r.note(number, fractionOfZero)
+			b.id = whole
 		}
 		if b.id == "" {
 			return "the id is empty"
@@ -306,7 +341,7 @@ func (r *reader) setID(b *built, number int, v evidence.Value) string {
 	case '0':
 		text := evidence.NumberText(v)
 		if whole, ok := strings.CutSuffix(text, ".0"); ok {
-			r.note(number, "the id of %s is a number with a fraction of zero, such as "+text+": it is taken as "+whole)
+			r.note(number, fractionOfZero)
 			text = whole
 		}
 		if strings.ContainsAny(text, ".e") {
@@ -334,9 +369,7 @@ func setBoolean(b *built, target string, v evidence.Value) string {
 // input.messages, an object as the whole input.
 func setQuestion(b *built, target string, v evidence.Value, table bool) string {
 	if text, ok := evidence.Text(v); ok && table && strings.HasPrefix(text, "[{") {
-		if parsed, err := evidence.ParseJSON([]byte(text)); err == nil {
-			v = parsed
-		}
+		v = nested(v)
 	}
 	switch v.Kind() {
 	case '[':
@@ -446,20 +479,27 @@ func (r *reader) label(number int, v evidence.Value) (label []byte, fault string
 		label = quote(append(label, `,"chunk_id":`...), id)
 	}
 	if grade != nil {
-		g, err := strconv.ParseFloat(plain(grade), 64)
-		if err != nil {
-			return nil, "grade: want a number, found " + evidence.Shorten(grade, 40)
+		g, ok := finite(plain(grade))
+		if !ok {
+			return nil, "grade: want a finite number, found " + evidence.Shorten(grade, 40)
 		}
 		label = append(label, `,"grade":`...)
-		label = append(label, r.grade(number, g)...)
+		label = append(label, r.grade(number, "", g)...)
 	}
 	return append(label, '}'), ""
 }
 
-// grade is a grade as JSON. A negative one says that a passage is not relevant.
-func (r *reader) grade(number int, g float64) string {
+// finite reads a number as judgments write it.
+func finite(text string) (g float64, ok bool) {
+	g, err := strconv.ParseFloat(text, 64)
+	return g, err == nil && !math.IsNaN(g) && !math.IsInf(g, 0)
+}
+
+// grade is a grade as JSON. A negative one says that a passage is not relevant. of
+// names the file when the row is none of the data set.
+func (r *reader) grade(number int, of string, g float64) string {
 	if g < 0 {
-		r.note(number, "a grade below 0 of %s is taken as 0, not relevant")
+		r.note(number, "a grade below 0 of %s"+of+" is taken as 0, not relevant")
 		g = 0
 	}
 	return strconv.FormatFloat(g, 'f', -1, 64)
@@ -480,7 +520,7 @@ func docID(v evidence.Value) (id, fault string) {
 
 // setPassages takes the text of gold passages. Texts without ids are numbered.
 func setPassages(b *built, f Field, v evidence.Value) string {
-	list, fault := listOf(v, f.Split)
+	list, fault := listBy(v, f.Split, "|") // semicolons and line ends are part of a text
 	if fault != "" {
 		return fault
 	}
@@ -508,8 +548,8 @@ func setPassages(b *built, f Field, v evidence.Value) string {
 }
 
 // ownRow takes a row that is a case already.
-func (r *reader) ownRow(v evidence.Value) (line []byte, fault string) {
-	if r.qrels == nil && r.spec.ID == "" && len(r.spec.Fields) == 0 {
+func (r *reader) ownRow(number int, v evidence.Value) (line []byte, fault string) {
+	if r.qrels == nil && len(r.own) == 0 {
 		compact := v.Clone()
 		if err := compact.Compact(jsontext.AllowInvalidUTF8(false), jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)); err != nil {
 			return nil, err.Error()
@@ -517,37 +557,38 @@ func (r *reader) ownRow(v evidence.Value) (line []byte, fault string) {
 		return compact, ""
 	}
 	var b built
+	used := map[string]bool{}
+	for _, f := range r.own {
+		name, _ := find(v, f.Sources)
+		used[name] = true
+	}
 	for name, member := range evidence.Members(v) {
 		if evidence.IsNull(member) {
 			continue
 		}
 		switch name {
 		case "id":
-			if fault := r.setID(&b, r.rows, member); fault != "" {
+			if r.spec.ID != "" && r.spec.ID != "id" { // another field names the case
+				if !used[name] {
+					r.leave(name, number)
+				}
+				continue
+			}
+			if fault := r.setID(&b, number, member, false); fault != "" {
 				return nil, fault
 			}
 		case "input", "expected", "metadata":
 			b.put(name, member)
 		default:
-			t := r.untaken[name]
-			if t == nil {
-				t = &tally{}
-				r.untaken[strings.Clone(name)] = t
+			if !used[name] {
+				r.leave(name, number)
 			}
-			t.add(r.rows)
 		}
 	}
-	for _, f := range r.spec.Fields {
+	for _, f := range r.own {
 		if _, value := find(v, f.Sources); value != nil {
-			if fault := r.set(&b, r.rows, f, value, false); fault != "" {
+			if fault := r.set(&b, number, f, value, false); fault != "" {
 				return nil, fmt.Sprintf("%s: %s", f.Target, fault)
-			}
-		}
-	}
-	if r.spec.ID != "" {
-		if _, value := find(v, []string{r.spec.ID}); value != nil {
-			if fault := r.setID(&b, r.rows, value); fault != "" {
-				return nil, fault
 			}
 		}
 	}

@@ -65,7 +65,11 @@ type Result struct {
 // Read gives each row of the data set at path to take, or to refuse. The error
 // is of the file as a whole, a [problem.List], or what take returned.
 func Read(path string, spec Spec, take func(Row) error, refuse func(Refusal)) (*Result, error) {
-	r := &reader{path: path, spec: spec, take: take, refuse: refuse, untaken: map[string]*tally{}, noted: map[string]*tally{}}
+	r := &reader{path: path, spec: spec, take: take, refuse: refuse, seen: map[string]bool{}, untaken: map[string]*tally{}, noted: map[string]*tally{}}
+	r.own = slices.Clone(spec.Fields)
+	if spec.ID != "" {
+		r.own = append(r.own, Field{Target: "id", Sources: []string{spec.ID}})
+	}
 	err := r.read()
 	r.result.Rows = r.rows
 	r.result.Notes = r.notes()
@@ -79,10 +83,15 @@ type reader struct {
 	take   func(Row) error
 	refuse func(Refusal)
 	format *format
+	told   bool    // the format is that of the first row that could be read
+	own    []Field // of the spec, its id included
 	fields []Field // of the format and of the spec together
 	qrels  *qrels
 	result Result
 	rows   int
+
+	first []string        // fields of the first row that could be read
+	seen  map[string]bool // targets of own of which a row has the field
 
 	untaken map[string]*tally // fields of rows that no target reads
 	noted   map[string]*tally // what happened to rows
@@ -109,12 +118,20 @@ func (r *reader) note(row int, format string) {
 	t.add(row)
 }
 
+// mostUntaken is how many fields that are not taken are named.
+const mostUntaken = 30
+
 func (r *reader) notes() []string {
 	var all []string
 	for _, format := range r.order {
 		all = append(all, strings.ReplaceAll(format, "%s", r.noted[format].String()))
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.untaken)) {
+	names := slices.Sorted(maps.Keys(r.untaken))
+	for i, name := range names {
+		if i == mostUntaken && len(names) > mostUntaken {
+			all = append(all, fmt.Sprintf("%s not taken either", count(len(names)-i, "more field is", "more fields are")))
+			break
+		}
 		note := fmt.Sprintf("field %q of %s is not taken", shorten(name), r.untaken[name])
 		if r.format != nil && slices.Contains(r.format.outputs, name) {
 			note += ": it belongs to an answer, not to a case"
@@ -129,6 +146,14 @@ func (t *tally) String() string {
 		return fmt.Sprintf("row %d", t.first)
 	}
 	return fmt.Sprintf("%d rows (first: row %d)", t.rows, t.first)
+}
+
+// count is a number with its noun and what follows it.
+func count(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
 }
 
 func shorten(s string) string {
@@ -202,8 +227,31 @@ func (r *reader) readFile() error {
 	}
 	if err == nil {
 		r.unjoined()
+		err = r.unseen()
 	}
 	return err
+}
+
+// unseen refuses a field that was asked for by name and is in no row: what it
+// was to give would be missing without a word.
+func (r *reader) unseen() error {
+	if !r.told {
+		return nil
+	}
+	var problems problem.List
+	for _, f := range r.own {
+		if r.seen[f.Target] || slices.ContainsFunc(f.Sources, func(s string) bool { return slices.Contains(r.first, s) }) {
+			continue
+		}
+		message := fmt.Sprintf("no row has the field %s, which is to be the %s", strings.Join(f.Sources, " or "), f.Target)
+		if near := problem.Nearest(f.Sources[0], r.first); near != "" {
+			message += ": is " + near + " meant?"
+		} else if len(r.first) > 0 {
+			message += ": the first row has " + shorten(strings.Join(r.first, ", "))
+		}
+		problems.Add(problem.Problem{File: r.path, Message: message})
+	}
+	return problems.Err()
 }
 
 // shape tells how the rows of a file are written: json, yaml, table or topics.
@@ -262,16 +310,12 @@ func (r *reader) known(name string) error {
 func (r *reader) choose(f *format) error {
 	r.format, r.result.Format = f, f.name
 	r.fields = slices.Clone(f.fields)
-	own := slices.Clone(r.spec.Fields)
-	if r.spec.ID != "" {
-		own = append(own, Field{Target: "id", Sources: []string{r.spec.ID}})
-	}
-	for _, field := range own {
+	for _, field := range r.own {
 		r.fields = slices.DeleteFunc(r.fields, func(other Field) bool {
 			return other.Target == field.Target || above(field.Target, other.Target) || above(other.Target, field.Target)
 		})
 	}
-	r.fields = append(r.fields, own...)
+	r.fields = append(r.fields, r.own...)
 	return nil
 }
 
@@ -281,6 +325,7 @@ func above(a, b string) bool { return strings.HasPrefix(b, a+".") }
 // recognise chooses the format from the fields of the first row, unless it is that
 // of a tool: of a table or a list the fields may still be those of one.
 func (r *reader) recognise(names []string, table bool) error {
+	r.told, r.first = true, names
 	if r.format != nil && r.format.own == nil {
 		return nil
 	}

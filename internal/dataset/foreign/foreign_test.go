@@ -101,7 +101,7 @@ func TestFormats(t *testing.T) {
 			`{"input":{"q": "B?"},"expected":{"a": 1},"metadata":{"k":1,"split":["x", "y"]}}`,
 		}, notes: []string{`field "created_at" of row 1 is not taken`}}},
 		{"braintrust: JSON in cells", "b.csv", "id,input,expected,metadata,tags\n1,\"{\"\"q\"\": 1}\",\"[\"\"a\"\",\"\"b\"\"]\",\"{\"\"k\"\": 2}\",t\n", Spec{Format: "braintrust"},
-			outcome{format: "braintrust", cases: []string{`{"id":"1","input":{"question":"{\"q\": 1}"},"expected":{"answer":{"any_of":["a","b"]}},"metadata":{"k":2,"tags":"t"}}`}}},
+			outcome{format: "braintrust", cases: []string{`{"id":"1","input":{"q": 1},"expected":{"answer":{"any_of":["a","b"]}},"metadata":{"k":2,"tags":"t"}}`}}},
 		{"azure", "a.jsonl", `{"query": "A?", "response": "x", "context": "c", "ground_truth": "yes", "retrieval_ground_truth": [{"document_id": "d", "query_relevance_label": 3}, {"document_id": 5, "query_relevance_label": -1}]}`, Spec{},
 			outcome{format: "azure", cases: []string{`{"input":{"question":"A?"},"expected":{"answer":"yes","relevant":[{"doc_id":"d","grade":3},{"doc_id":"5","grade":0}]}}`},
 				notes: []string{"a grade below 0 of row 1 is taken as 0, not relevant", `field "context" of row 1 is not taken: it belongs to an answer, not to a case`, `field "response" of row 1 is not taken: it belongs to an answer, not to a case`}}},
@@ -146,7 +146,50 @@ tests:
 			outcome{format: "csv", cases: []string{`{"id":"007","input":{"question":"A; B?"},"expected":{"answer":"1.10"},"metadata":{"topic":"t"}}`, `{"input":{"question":"C?"}}`},
 				notes: []string{`field "tags" of row 1 is not taken`}}},
 		{"tabs, an open quote", "t.tsv", "question\tanswer\nA?\t\"yes\nB?\tno\n", Spec{},
-			outcome{format: "csv", refused: []string{"2/1: the row cannot be read as a table: a quoted cell does not end, or text follows its closing quote: double the quotes inside a cell"}}},
+			outcome{format: "csv", refused: []string{"2/1: the row cannot be read as a table: a quoted cell does not end, or text follows its closing quote: double the quotes inside a cell"},
+				err: "a quoted cell in the row at line 2 does not end, so that no row behind it can be found"}},
+		{"an open quote over lines that ends", "t.csv", "question,answer\nA?,\"yes\nno\" x\nB?,no\n", Spec{},
+			outcome{format: "csv", cases: []string{`{"input":{"question":"B?"},"expected":{"answer":"no"}}`}, refused: []string{"2/1: the row cannot be read as a table: a quoted cell does not end, or text follows its closing quote: double the quotes inside a cell"}}},
+		{"lines that end with a carriage return", "t.csv", "id,question\r1.0,A?\r1.10,B?\r", Spec{},
+			outcome{format: "csv", cases: []string{`{"id":"1","input":{"question":"A?"}}`, `{"id":"1.10","input":{"question":"B?"}}`}, notes: []string{"the id of row 1 is a number with a fraction of zero, which is left out"}}},
+		{"a first row that is broken", "t.jsonl", "{\"question\": NaN}\n{\"user_input\": \"A?\"}\n", Spec{},
+			outcome{format: "ragas", cases: []string{`{"input":{"question":"A?"}}`}, refused: []string{"1/1: NaN is not JSON: a number must be finite, and null stands for none"}}},
+		{"columns in capitals", "t.csv", "Nr,Question\n1,A?\n", Spec{},
+			outcome{format: "csv", refused: []string{`2/1: nothing to ask: none of the fields input, question, query holds anything (to read "Question", say with fields input.question: Question)`},
+				notes: []string{`field "Nr" of row 1 is not taken`, `field "Question" of row 1 is not taken`}}},
+		{"fields that no row has", "t.csv", "id,question,answer\n1,A?,x\n", Spec{ID: "Nr", Fields: []Field{{Target: "expected.answer", Sources: []string{"anser"}}, {Target: "metadata.topic", Sources: []string{"answer"}}}},
+			outcome{format: "csv", cases: []string{`{"input":{"question":"A?"},"metadata":{"topic":"x"}}`}, notes: []string{`field "id" of row 1 is not taken`},
+				err: "no row has the field anser, which is to be the expected.answer: is answer meant?"}},
+		{"a field that is empty in every row", "t.csv", "id,question,topic\n1,A?,\n", Spec{Fields: []Field{{Target: "metadata.topic", Sources: []string{"topic"}}}},
+			outcome{format: "csv", cases: []string{`{"id":"1","input":{"question":"A?"}}`}}},
+		{"own rows with fields and an id", "t.jsonl", `{"id": "x", "Nr": 7, "input": "A?", "topic": "t", "more": 1}`, Spec{ID: "Nr", Fields: []Field{{Target: "metadata.topic", Sources: []string{"topic"}}}},
+			outcome{format: "json", cases: []string{`{"id":"7","input":"A?","metadata":{"topic":"t"}}`}, notes: []string{`field "id" of row 1 is not taken`, `field "more" of row 1 is not taken`}}},
+		{"braintrust as a table", "t.csv", "id,input,expected,metadata,tags\n1,\"{\"\"q\"\": \"\"A?\"\"}\",\"{\"\"answer\"\": 5}\",,\"[\"\"x\"\"]\"\n2,B?,{no JSON,,\n", Spec{},
+			outcome{format: "braintrust", cases: []string{`{"id":"1","input":{"q": "A?"},"expected":{"answer": 5},"metadata":{"tags":["x"]}}`, `{"id":"2","input":{"question":"B?"},"expected":{"answer":"{no JSON"}}`}}},
+		{"what Python prints in cells", "t.csv", "user_input,reference,reference_contexts\n\"[{'content': 'Hi', 'type': 'human'}, {'content': \"\"it's\"\", 'n': None}]\",x,\"['a; b\\nc', 'd']\"\n", Spec{},
+			outcome{format: "ragas", cases: []string{`{"input":{"messages":[{"content":"Hi","type":"human"},{"content":"it's","n":null}]},"expected":{"answer":"x","gold_context":[{"doc_id":"gold-1","text":"a; b\nc"},{"doc_id":"gold-2","text":"d"}]}}`}}},
+		{"a table of goldens", "t.csv", "input,expected_output,context,additional_metadata\nA?,x,one; still one|two,{'k': 1}\n", Spec{},
+			outcome{format: "deepeval", cases: []string{`{"input":{"question":"A?"},"expected":{"answer":"x","gold_context":[{"doc_id":"gold-1","text":"one; still one"},{"doc_id":"gold-2","text":"two"}]},"metadata":{"k":1}}`}}},
+		{"grades that are none", "t.jsonl", `{"question": "A?", "relevant": [{"doc_id": "d", "grade": "NaN"}]}`, Spec{},
+			outcome{format: "json", refused: []string{`1/1: field "relevant": [0]: grade: want a finite number, found "NaN"`}}},
+		{"a workbook", "t.csv", "PK\x03\x04" + strings.Repeat("\x00", 40), Spec{}, outcome{err: "cannot read the data set: the file is a zip archive, as .xlsx and .ods are: save the table as CSV, or unpack it"}},
+		{"a packed file", "t.jsonl.gz", "\x1f\x8b\x08" + strings.Repeat("\x00", 40), Spec{}, outcome{err: "the file is compressed with gzip: unpack it first"}},
+		{"expectations of promptfoo that are none", "c.yaml", `
+- vars: {q: "A {{b}}"}
+  assert: [{type: contains, value: "{{b}}"}]
+- vars: {q: B}
+  assert: [{type: contains-any, value: [x, "file://y.txt"]}]
+- vars: {q: C}
+  assert: [{type: contains, value: x, weight: 0, transform: output.a}, {type: latency, threshold: 5}]
+- vars: {q: D}
+  assert: [contains]
+`, Spec{}, outcome{format: "promptfoo", cases: []string{`{"input":{"q":"C"},"expected":{"contains":{"all_of":["x"]}}}`},
+			refused: []string{"2/1: what is expected is a template ({{b}}): write it out", "4/2: what is expected stands in another file (file://y.txt): put its text here", `8/4: assert: want {type: …, value: …}, found "contains"`},
+			notes: []string{"vars.q of row 1 holds a template, which is sent as it stands", "weight of an assertion contains of row 3 is not taken", "transform of an assertion contains of row 3 is not taken",
+				"the assertion latency of row 3 has no counterpart in a case: see docs/datasets.md for what judges it"}}},
+		{"kinds of promptfoo in cells", "t.csv", "q,__expected,id\nA,contains-html,1\nB,tool-call-f1(0.5): x,2\nC,Note: text,3\n", Spec{ID: "id"},
+			outcome{format: "promptfoo", cases: []string{`{"id":"1","input":{"q":"A"}}`, `{"id":"2","input":{"q":"B"}}`, `{"id":"3","input":{"q":"C"},"expected":{"equals":"Note: text"}}`},
+				notes: []string{"the assertion contains-html of row 1 has no counterpart in a case: see docs/datasets.md for what judges it", "the assertion tool-call-f1 of row 2 has no counterpart in a case: see docs/datasets.md for what judges it"}}},
 		{"fields of the suite", "t.csv", "key,q,docs,price,ok\n1,A?,kb-1;kb-2,5,yes\n2,B?,\"kb-1, kb-2\",x,no\n3,,kb-1,1,no\n", Spec{Format: "csv", ID: "key", Fields: []Field{
 			{Target: "input.question", Sources: []string{"nothing", "q"}}, {Target: "expected.relevant", Sources: []string{"docs"}},
 			{Target: "expected.price", Sources: []string{"price"}, As: "number"}, {Target: "expected.refusal", Sources: []string{"ok"}}}},
@@ -157,7 +200,7 @@ tests:
 		{"ids that tables made numbers of", "t.json", `[{"id": 123.0, "question": "A?"}, {"id": 1.5, "question": "B?"}, {"id": " x ", "question": "C?"}, {"id": [1], "question": "D?"}]`, Spec{},
 			outcome{format: "json", cases: []string{`{"id":"123","input":{"question":"A?"}}`, `{"id":"x","input":{"question":"C?"}}`},
 				refused: []string{`1/2: field "id": the id is the number 1.5: want text or a whole number`, `1/4: field "id": the id is [1]: want text or a whole number`},
-				notes:   []string{"the id of row 1 is a number with a fraction of zero, such as 123.0: it is taken as 123", "the id of row 3 was written with white space around it, which is left out"}}},
+				notes:   []string{"the id of row 1 is a number with a fraction of zero, which is left out", "the id of row 3 was written with white space around it, which is left out"}}},
 		{"nothing", "t.csv", "", Spec{}, outcome{err: "the data set is empty: want a first row that names the columns"}},
 		{"columns of one name", "t.csv", "a,a\n1,2\n", Spec{}, outcome{err: `the columns 1 and 2 are both named "a"`}},
 		{"a list that breaks off", "t.json", `[{"input": 1}, {"input": `, Spec{}, outcome{format: "json", cases: []string{`{"input":1}`}, err: "not valid JSON, in row 2 near line 1"}},
@@ -216,7 +259,7 @@ func TestBEIR(t *testing.T) {
 	write("qrels/dev.tsv", "7\td1\t1\n7\td2\n")
 	got := reading(t, dir, Spec{Format: "beir"})
 	want := outcome{format: "beir", cases: []string{`{"id":"007","input":{"question":"A?"},"expected":{"relevant":[{"doc_id":"d1","grade":2},{"doc_id":"d#2","grade":0}]},"metadata":{}}`},
-		notes: []string{"the first line of test.tsv names the columns", "2 queries are not judged in this split and do not belong to it", "the judgments of 1 ids have no case (first: 9)"}}
+		notes: []string{"the first line of test.tsv names the columns", "2 queries are not judged in this split and do not belong to it", "the judgments of 1 id has no case (first: 9)"}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -240,7 +283,7 @@ func TestTREC(t *testing.T) {
 	for name, content := range map[string]string{"topics.sgml": topics, "topics.tsv": "301\tInternational Organized Crime\n302\tPoliomyelitis\n"} {
 		got := reading(t, file(t, name, content), Spec{Format: "trec", Qrels: qrels})
 		want := outcome{format: "trec", cases: []string{labels, `{"id":"302","input":{"question":"Poliomyelitis"}}`}, refused: []string{"4/0: a judgment has 3 or 4 columns, this line has 2"},
-			notes: []string{"a grade below 0 of row 2 is taken as 0, not relevant", "the judgments of 1 ids have no case (first: 303)", "1 of 2 rows have no judgment, so that retrieval metrics leave them out"}}
+			notes: []string{"a grade below 0 of row 2 of qrels.txt is taken as 0, not relevant", "the judgments of 1 id has no case (first: 303)", "1 row has no judgment, so that retrieval metrics leave them out"}}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -256,14 +299,14 @@ func TestPythonList(t *testing.T) {
 	for text, want := range map[string]string{
 		`['a', "b's", 'c\'d', 'e\n\x41\u00e9\U0001F600\q']`: `["a","b's","c'd","e\nAé😀\\q"]`,
 		`[]`: `[]`, `[1, 2.5, True, None, nan, [ 'x' ]]`: `[1,2.5,true,null,null,["x"]]`,
-		"['a'\n 'b']": `["a","b"]`, `['a',]`: `["a"]`,
+		"['a'\n 'b']": `["a","b"]`, `['a',]`: `["a"]`, `{'a': {"b": 1}, 'c': [{}], }`: `{"a":{"b":1},"c":[{}]}`,
 	} {
-		if got, err := pythonList(text); err != nil || string(got) != want {
+		if got, err := python(text); err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v, want %s", text, got, err, want)
 		}
 	}
-	for _, text := range []string{`['a'`, `['a`, `[a]`, `['a'] x`, `['\x4']`, strings.Repeat("[", 50)} {
-		if got, err := pythonList(text); err == nil {
+	for _, text := range []string{`['a'`, `['a`, `[a]`, `['a'] x`, `['\x4']`, strings.Repeat("[", 50), strings.Repeat("{'a':", 50), `{1: 2}`, `{'a' 1}`, `{'a': 1 'b': 2}`, `{'a': 1`} {
+		if got, err := python(text); err == nil {
 			t.Errorf("%s is read as %s", text, got)
 		}
 	}

@@ -14,6 +14,7 @@ type format struct {
 	doc     string   // where the names of its fields come from
 	fields  []Field  // what stands where
 	outputs []string // fields that belong to an answer
+	cells   bool     // the cells of a table hold objects and lists as text
 	marks   []string // fields that tell it from others: "a" has it, "a,b" has both
 	// own reports whether a row is a case in our own form already.
 	own func(r *reader, v evidence.Value, table bool) bool
@@ -98,7 +99,7 @@ func formats() map[string]*format {
 			},
 		},
 		{
-			name: "braintrust", doc: "braintrust.dev, exported data sets",
+			name: "braintrust", doc: "braintrust.dev, exported data sets", cells: true,
 			fields: []Field{
 				field("id", "", "id"), field("input.question", "question", "input"), field("expected.answer", "answer", "expected"),
 				field("metadata", "json", "metadata"), field("metadata.tags", "", "tags"),

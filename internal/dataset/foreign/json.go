@@ -59,6 +59,7 @@ func (r *reader) readArray(f *text) error {
 // element reads one element. After a syntax error there is no way to find the
 // next one, so that the file as a whole is at fault.
 func (r *reader) element(f *text, d *jsontext.Decoder, n int) (more bool, err error) {
+	f.next()
 	v, err := d.ReadValue()
 	if err != nil {
 		return false, r.broken(f, d, err)
@@ -69,6 +70,9 @@ func (r *reader) element(f *text, d *jsontext.Decoder, n int) (more bool, err er
 
 // broken says where a file stops being JSON.
 func (r *reader) broken(f *text, d *jsontext.Decoder, err error) error {
+	if errors.Is(err, errLong) {
+		return unreadable(r.path, errLong)
+	}
 	line := f.lineAt(d.InputOffset())
 	what := strings.TrimPrefix(err.Error(), "jsontext: ")
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
@@ -91,7 +95,7 @@ func (r *reader) value(n, line int, text []byte) error {
 		r.bad(n, line, string(text), "want an object, found %s", evidence.Shorten(v, 40))
 		return nil
 	}
-	if r.rows == 0 {
+	if !r.told {
 		if err := r.recognise(names(v), false); err != nil {
 			return err
 		}
@@ -144,6 +148,7 @@ func unfinished(text []byte) bool {
 // nextLine returns the next line that is not blank, without its end, and its number.
 func nextLine(f *text, line int) ([]byte, int, error) {
 	for {
+		f.next()
 		text, err := f.ReadBytes('\n')
 		if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 {
 			return trimmed, line, err
@@ -176,6 +181,7 @@ func (r *reader) readSpread(f *text, first []byte, line int) error {
 	d := jsontext.NewDecoder(rest)
 	var values []evidence.Value // the first, until it is known whether there is another
 	for n := 1; ; n++ {
+		f.next()
 		v, err := d.ReadValue()
 		if err == io.EOF && n > 1 {
 			if n == 2 && r.framed(values[0]) {
@@ -185,6 +191,9 @@ func (r *reader) readSpread(f *text, first []byte, line int) error {
 				return r.value(1, line, values[0])
 			}
 			return nil
+		}
+		if errors.Is(err, errLong) {
+			return unreadable(r.path, errLong)
 		}
 		if err != nil {
 			return r.fail("not valid JSON, in row %d: %s", n, strings.TrimPrefix(err.Error(), "jsontext: "))

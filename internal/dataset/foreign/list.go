@@ -10,9 +10,14 @@ import (
 )
 
 // listOf returns a list: as it is, or from the text of a cell, where it is JSON,
-// a list as Python prints it, or joined by split, by bars or by semicolons. A
-// value alone is a list of one.
+// a list as Python prints it, or joined by split, by bars, semicolons or line
+// ends. A value alone is a list of one.
 func listOf(v evidence.Value, split string) (list evidence.Value, fault string) {
+	return listBy(v, split, "|", ";", "\n")
+}
+
+// listBy is [listOf] with the signs that separate elements when split is "".
+func listBy(v evidence.Value, split string, signs ...string) (list evidence.Value, fault string) {
 	if v.Kind() == '[' {
 		return v, ""
 	}
@@ -28,14 +33,14 @@ func listOf(v evidence.Value, split string) (list evidence.Value, fault string) 
 		if parsed, err := evidence.ParseJSON([]byte(trimmed)); err == nil && parsed.Kind() == '[' {
 			return parsed, ""
 		}
-		parsed, err := pythonList(trimmed)
+		parsed, err := python(trimmed)
 		if err != nil {
 			return nil, fmt.Sprintf("the list %s is neither JSON nor what Python prints: %v", evidence.Shorten(v, 60), err)
 		}
 		return parsed, ""
 	}
 	if split == "" {
-		for _, sign := range []string{"|", ";", "\n"} {
+		for _, sign := range signs {
 			if strings.Contains(trimmed, sign) {
 				split = sign
 				break
@@ -61,12 +66,12 @@ func listOf(v evidence.Value, split string) (list evidence.Value, fault string) 
 	return append(dst, ']'), ""
 }
 
-// pythonList reads a list as Python's repr prints it: texts in either quotes,
-// numbers, True, False and None, lists inside; elements may be separated by
-// white space alone, as numpy does it.
-func pythonList(text string) (evidence.Value, error) {
+// python reads a list or a dict as Python's repr prints it: texts in either
+// quotes, numbers, True, False and None, lists and dicts inside; elements of a
+// list may be separated by white space alone, as numpy does it.
+func python(text string) (evidence.Value, error) {
 	p := pythonParser{text: text}
-	dst, err := p.list(nil, 0)
+	dst, err := p.value(nil, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -127,10 +132,55 @@ func (p *pythonParser) list(dst []byte, depth int) ([]byte, error) {
 	}
 }
 
+// dict reads {KEY: VALUE, …}; the keys of JSON are texts.
+func (p *pythonParser) dict(dst []byte, depth int) ([]byte, error) {
+	if depth > 20 {
+		return nil, fmt.Errorf("dicts are nested too deep")
+	}
+	p.at++ // {
+	dst = append(dst, '{')
+	for n := 0; ; n++ {
+		p.space()
+		if n > 0 && p.peek() == ',' {
+			p.at++
+			p.space()
+		} else if n > 0 && p.peek() != '}' {
+			return nil, fmt.Errorf("a comma is missing in a dict, at character %d", p.at+1)
+		}
+		switch p.peek() {
+		case '}':
+			p.at++
+			return append(dst, '}'), nil
+		case '\'', '"':
+		case 0:
+			return nil, fmt.Errorf("it does not end")
+		default:
+			return nil, fmt.Errorf("a key of a dict is no text, at character %d", p.at+1)
+		}
+		key, err := p.string()
+		if err != nil {
+			return nil, err
+		}
+		if p.space(); p.peek() != ':' {
+			return nil, fmt.Errorf("a colon is missing in a dict, at character %d", p.at+1)
+		}
+		p.at++
+		p.space()
+		if n > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = p.value(append(quote(dst, key), ':'), depth); err != nil {
+			return nil, err
+		}
+	}
+}
+
 func (p *pythonParser) value(dst []byte, depth int) ([]byte, error) {
 	switch c := p.peek(); {
 	case c == '[':
 		return p.list(dst, depth+1)
+	case c == '{':
+		return p.dict(dst, depth+1)
 	case c == '\'' || c == '"':
 		s, err := p.string()
 		return quote(dst, s), err
@@ -138,7 +188,7 @@ func (p *pythonParser) value(dst []byte, depth int) ([]byte, error) {
 		return nil, fmt.Errorf("it does not end")
 	}
 	start := p.at
-	for p.at < len(p.text) && strings.IndexByte(" \t\r\n,]", p.text[p.at]) < 0 {
+	for p.at < len(p.text) && strings.IndexByte(" \t\r\n,]}", p.text[p.at]) < 0 {
 		p.at++
 	}
 	switch word := p.text[start:p.at]; word {
@@ -203,4 +253,20 @@ func (p *pythonParser) string() (string, error) {
 		p.at++
 	}
 	return "", fmt.Errorf("a text does not end")
+}
+
+// nested returns the object or the list that a cell of a table holds as text, as
+// JSON or as Python prints it; v itself when it holds none.
+func nested(v evidence.Value) evidence.Value {
+	text, ok := evidence.Text(v)
+	if text = strings.TrimSpace(text); !ok || text == "" || text[0] != '{' && text[0] != '[' {
+		return v
+	}
+	if parsed, err := evidence.ParseJSON([]byte(text)); err == nil {
+		return parsed
+	}
+	if parsed, err := python(text); err == nil {
+		return parsed
+	}
+	return v
 }

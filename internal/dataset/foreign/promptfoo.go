@@ -26,6 +26,9 @@ func promptfooRow(r *reader, b *built, number int, v evidence.Value, used map[st
 		return promptfooTest(r, b, number, v, used)
 	}
 	for name, cell := range evidence.Members(v) {
+		if used[name] { // a field that the user named
+			continue
+		}
 		used[name] = true
 		text, _ := evidence.Text(cell)
 		column, isSpecial := strings.CutPrefix(name, "__")
@@ -66,6 +69,9 @@ func promptfooTest(r *reader, b *built, number int, v evidence.Value, used map[s
 				case strings.HasPrefix(text, "file://"):
 					return fmt.Sprintf("vars.%s stands in another file (%s): put its text here", variable, shorten(text))
 				}
+				if strings.Contains(text, "{{") {
+					r.note(number, "vars."+shorten(variable)+" of %s holds a template, which is sent as it stands")
+				}
 				b.input.at([]string{variable}).value = value
 			}
 		case "assert":
@@ -73,10 +79,7 @@ func promptfooTest(r *reader, b *built, number int, v evidence.Value, used map[s
 				return "assert: want a list, found " + evidence.Shorten(member, 60)
 			}
 			for a := range evidence.Elements(member) {
-				kind, _ := evidence.Member(a, "type")
-				value, _ := evidence.Member(a, "value")
-				name, _ := evidence.Text(kind)
-				if fault := assertion(r, b, number, name, value); fault != "" {
+				if fault := listedAssertion(r, b, number, a); fault != "" {
 					return fault
 				}
 			}
@@ -96,10 +99,46 @@ func promptfooTest(r *reader, b *built, number int, v evidence.Value, used map[s
 	return ""
 }
 
+// listedAssertion takes an assertion of a list, {type: …, value: …}.
+func listedAssertion(r *reader, b *built, number int, a evidence.Value) string {
+	kind, _ := evidence.Member(a, "type")
+	name, ok := evidence.Text(kind)
+	if !ok {
+		return "assert: want {type: …, value: …}, found " + evidence.Shorten(a, 60)
+	}
+	value, _ := evidence.Member(a, "value")
+	for key := range evidence.Members(a) {
+		if key != "type" && key != "value" && perCase(name) {
+			r.note(number, shorten(key)+" of an assertion "+name+" of %s is not taken")
+		}
+	}
+	return assertion(r, b, number, name, value)
+}
+
+// elsewhere says why a text of an assertion is not what the answer is compared
+// with: promptfoo puts something in its place. "" when it is.
+func elsewhere(v evidence.Value) string {
+	if v.Kind() == '[' {
+		for element := range evidence.Elements(v) {
+			if fault := elsewhere(element); fault != "" {
+				return fault
+			}
+		}
+		return ""
+	}
+	switch text, _ := evidence.Text(v); {
+	case strings.HasPrefix(text, "file://"):
+		return fmt.Sprintf("what is expected stands in another file (%s): put its text here", shorten(text))
+	case strings.Contains(text, "{{"), strings.Contains(text, "{%"):
+		return fmt.Sprintf("what is expected is a template (%s): write it out", shorten(text))
+	}
+	return ""
+}
+
 // assertCell takes an assertion of a table, TYPE: VALUE or TYPE(THRESHOLD): VALUE;
 // a text without a type means equals.
 func assertCell(r *reader, b *built, number int, text string) string {
-	match := regexp.MustCompile(`^(not-)?([a-z][a-z-]*)(\([^)]*\))?(?::\s*|$)`).FindStringSubmatch(text)
+	match := regexp.MustCompile(`^(not-)?([a-z][a-z0-9-]*)(\([^)]*\))?(?::\s*|$)`).FindStringSubmatch(text)
 	if match == nil || !promptfooTypes(match[2]) {
 		return assertion(r, b, number, "equals", evidence.Value(quote(nil, text)))
 	}
@@ -124,9 +163,12 @@ func assertCell(r *reader, b *built, number int, text string) string {
 func promptfooTypes(word string) bool {
 	switch word {
 	case "equals", "contains", "icontains", "contains-any", "contains-all", "icontains-any", "icontains-all", "starts-with", "regex",
-		"is-json", "contains-json", "is-valid-openai-tools-call", "javascript", "python", "fn", "eval", "webhook", "similar", "llm-rubric", "grade",
-		"model-graded-closedqa", "model-graded-factuality", "factuality", "answer-relevance", "context-recall", "context-relevance", "context-faithfulness",
-		"cost", "latency", "perplexity", "levenshtein", "rouge-n", "bleu", "is-refusal", "moderation", "select-best", "is-xml", "is-sql", "classifier", "g-eval", "file":
+		"is-json", "contains-json", "is-xml", "contains-xml", "is-html", "contains-html", "is-sql", "contains-sql",
+		"is-valid-function-call", "is-valid-openai-function-call", "is-valid-openai-tools-call", "tool-call-f1", "finish-reason", "guardrails",
+		"javascript", "python", "ruby", "fn", "eval", "webhook", "file", "similar", "llm-rubric", "search-rubric", "agent-rubric", "grade", "pi",
+		"model-graded-closedqa", "model-graded-factuality", "factuality", "answer-relevance", "conversation-relevance", "context-recall", "context-relevance",
+		"context-faithfulness", "cost", "latency", "perplexity", "perplexity-score", "levenshtein", "rouge-n", "bleu", "gleu", "meteor", "word-count",
+		"is-refusal", "moderation", "select-best", "max-score", "classifier", "g-eval", "trace-error-spans", "trace-span-count", "trace-span-duration":
 		return true
 	}
 	return false
@@ -135,6 +177,11 @@ func promptfooTypes(word string) bool {
 // assertion puts one assertion into expected, or notes that it has no counterpart.
 func assertion(r *reader, b *built, number int, kind string, value evidence.Value) string {
 	key, group := "", "all_of"
+	if perCase(kind) {
+		if fault := elsewhere(value); fault != "" {
+			return fault
+		}
+	}
 	switch kind {
 	case "equals":
 		n := b.expected.at([]string{expectEquals})

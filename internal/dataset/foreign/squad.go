@@ -54,7 +54,7 @@ func (r *reader) squadQuestion(n, line int, title string, place int, context, q 
 		return nil
 	}
 	if id, ok := evidence.Member(q, "id"); ok {
-		if fault := r.setID(&b, n, id); fault != "" {
+		if fault := r.setID(&b, n, id, false); fault != "" {
 			return refuse(fault)
 		}
 	}

@@ -38,15 +38,24 @@ func (r *reader) readTable(f *text, shape string) error {
 	if err := r.recognise(columns, true); err != nil {
 		return err
 	}
+	open := 0 // line of a quoted cell whose end was not found before the last row
 	for n := 1; ; n++ {
+		f.next()
 		record, err := c.Read()
+		if err == io.EOF && open > 0 {
+			return r.fail("a quoted cell in the row at line %d does not end, so that no row behind it can be found: double the quotes inside a cell", open)
+		}
 		if err == io.EOF {
 			return nil
 		}
+		open = 0
 		if err != nil {
 			var fault *csv.ParseError
 			if !errors.As(err, &fault) {
 				return unreadable(r.path, err)
+			}
+			if errors.Is(err, csv.ErrQuote) && fault.Line > fault.StartLine {
+				open = fault.StartLine + extra
 			}
 			r.bad(n, fault.StartLine+extra, "", "the row cannot be read as a table: %v", cause(err))
 			continue

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"unicode/utf16"
@@ -24,7 +26,12 @@ func openText(path string) (*text, error) {
 		return nil, err
 	}
 	raw := bufio.NewReaderSize(file, 64<<10)
-	start, _ := raw.Peek(4)
+	start, _ := raw.Peek(16)
+	if what := sealed(start); what != "" {
+		_ = file.Close() // nothing was written
+		return nil, fmt.Errorf("the file is %s", what)
+	}
+	start = start[:min(4, len(start))]
 	var source io.Reader = raw
 	switch {
 	case bytes.HasPrefix(start, []byte("\xef\xbb\xbf")):
@@ -40,8 +47,56 @@ func openText(path string) (*text, error) {
 	case len(start) == 4 && start[0] == 0 && start[1] != 0 && start[2] == 0:
 		source = &utf16Reader{source: raw, order: binary.BigEndian}
 	}
-	counter := &lineCounter{source: source, line: 1}
+	decoded := bufio.NewReaderSize(source, 64<<10)
+	source = decoded
+	// Lines that end with a carriage return alone, as old spreadsheets write them.
+	if start, _ := decoded.Peek(64 << 10); bytes.IndexByte(start, '\n') < 0 && bytes.IndexByte(start, '\r') >= 0 {
+		source = &returns{decoded}
+	}
+	counter := &lineCounter{source: source, line: 1, left: maxRow}
 	return &text{Reader: bufio.NewReaderSize(counter, 64<<10), file: file, lines: counter}, nil
+}
+
+// maxRow bounds the memory that a row may take: 128 MiB.
+const maxRow = 128 << 20
+
+var errLong = errors.New("a row is longer than 128 MiB: a quote that is never closed, or no table and no list of rows")
+
+// next allows for another row.
+func (t *text) next() { t.lines.left = maxRow }
+
+// sealed says what a file is that holds no text, from its first bytes; "" for others.
+func sealed(start []byte) string {
+	for _, kind := range []struct{ magic, what string }{
+		{"PK\x03\x04", "a zip archive, as .xlsx and .ods are: save the table as CSV, or unpack it"},
+		{"\x1f\x8b", "compressed with gzip: unpack it first (gunzip)"},
+		{"BZh", "compressed with bzip2: unpack it first (bunzip2)"},
+		{"\x28\xb5\x2f\xfd", "compressed with zstd: unpack it first (unzstd)"},
+		{"\xfd7zXZ\x00", "compressed with xz: unpack it first (unxz)"},
+		{"PAR1", "a Parquet file: write it as JSONL first, such as with pandas' to_json(lines=True, orient=\"records\")"},
+		{"ARROW1", "an Arrow file: write it as JSONL first"},
+		{"\xd0\xcf\x11\xe0", "an old .xls: save the table as CSV"},
+		{"SQLite format 3\x00", "a SQLite database: export the table as CSV"},
+		{"%PDF-", "a PDF"},
+	} {
+		if bytes.HasPrefix(start, []byte(kind.magic)) {
+			return kind.what
+		}
+	}
+	return ""
+}
+
+// returns reads carriage returns as line ends.
+type returns struct{ source io.Reader }
+
+func (r *returns) Read(p []byte) (int, error) {
+	n, err := r.source.Read(p)
+	for i, b := range p[:n] {
+		if b == '\r' {
+			p[i] = '\n'
+		}
+	}
+	return n, err
 }
 
 // Close closes the file.
@@ -57,10 +112,15 @@ type lineCounter struct {
 	read   int64
 	ends   []int64 // offsets of line feeds that were read and not passed
 	line   int     // of the first byte that was not passed
+	left   int     // bytes that the row at hand may still take
 }
 
 func (c *lineCounter) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, errLong
+	}
 	n, err := c.source.Read(p)
+	c.left -= n
 	for i, b := range p[:n] {
 		if b == '\n' {
 			c.ends = append(c.ends, c.read+int64(i))

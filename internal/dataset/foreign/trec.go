@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -37,6 +36,7 @@ func (r *reader) readQrels(path string) (*qrels, error) {
 	scan := bufio.NewScanner(f)
 	scan.Buffer(nil, 1<<20)
 	for line := 1; scan.Scan(); line++ {
+		f.next()
 		if err := q.line(r, line, scan.Text()); err != "" {
 			r.refuse(Refusal{File: path, Line: line, Message: err, Source: shorten(scan.Text())})
 		}
@@ -63,13 +63,13 @@ func (q *qrels) line(r *reader, line int, text string) (fault string) {
 	default:
 		return fmt.Sprintf("a judgment has 3 or 4 columns, this line has %d", len(words))
 	}
-	g, err := strconv.ParseFloat(grade, 64)
-	if err != nil {
+	g, ok := finite(grade)
+	if !ok {
 		if line == 1 { // query-id corpus-id score
 			r.note(1, fmt.Sprintf("the first line of %s names the columns", filepath.Base(q.path)))
 			return ""
 		}
-		return fmt.Sprintf("the grade %q is no number", shorten(grade))
+		return fmt.Sprintf("the grade %q is no finite number", shorten(grade))
 	}
 	labels, known := q.labels[query]
 	if !known {
@@ -79,12 +79,12 @@ func (q *qrels) line(r *reader, line int, text string) (fault string) {
 	}
 	labels = quote(append(labels, `{"doc_id":`...), doc)
 	labels = append(labels, `,"grade":`...)
-	q.labels[query] = append(append(labels, r.grade(line, g)...), '}')
+	q.labels[query] = append(append(labels, r.grade(line, " of "+filepath.Base(q.path), g)...), '}')
 	return ""
 }
 
 // join adds the judgments of a case to it.
-func (q *qrels) join(b *built) (fault string) {
+func (q *qrels) join(r *reader, b *built) (fault string) {
 	if b.id == "" {
 		return "judgments are joined by id, and the row has none: say with id which field names it"
 	}
@@ -95,6 +95,9 @@ func (q *qrels) join(b *built) (fault string) {
 	q.joined[b.id] = true
 	if n := b.expected; n.value != nil && n.value.Kind() != '{' {
 		return "expected is " + evidence.Shorten(n.value, 40) + ", and judgments stand beside it: write it as an object, such as {\"answer\": …}"
+	}
+	if !b.expected.at([]string{"relevant"}).empty() {
+		r.note(r.rows, "the labels of %s give way to the judgments of "+filepath.Base(q.path))
 	}
 	b.put("expected.relevant", append(append([]byte{'['}, labels...), ']'))
 	return ""
@@ -114,10 +117,10 @@ func (r *reader) unjoined() {
 		}
 	}
 	if n > 0 {
-		r.note(0, fmt.Sprintf("the judgments of %d ids have no case (first: %s)", n, shorten(first)))
+		r.note(0, fmt.Sprintf("the judgments of %s no case (first: %s)", count(n, "id has", "ids have"), shorten(first)))
 	}
 	if without := r.rows - len(r.qrels.joined); without > 0 {
-		r.note(0, fmt.Sprintf("%d of %d rows have no judgment, so that retrieval metrics leave them out", without, r.rows))
+		r.note(0, fmt.Sprintf("%s no judgment, so that retrieval metrics leave them out", count(without, "row has", "rows have")))
 	}
 }
 
@@ -166,10 +169,10 @@ func (r *reader) readBEIR() error {
 	}
 	r.rows = before + (r.rows - before) - skipped
 	if skipped > 0 {
-		r.note(0, fmt.Sprintf("%d queries are not judged in this split and do not belong to it", skipped))
+		r.note(0, count(skipped, "query is not judged in this split and does not", "queries are not judged in this split and do not")+" belong to it")
 	}
 	r.unjoined()
-	return nil
+	return r.unseen()
 }
 
 // readTopics reads topics of TREC: <top> blocks, or lines ID TAB TEXT. Lines of

@@ -271,6 +271,7 @@ func TestSuitePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.env = append(d.env, "PREVIEW_URL=http://127.0.0.1", "RAG_TOKEN=token")
+	d.write("data/questions.csv", "Nr;Frage;Antwort;Thema\n1;Wie viele Plätze?;fünf;billing\n") // of the page's data set of another form
 	whole, parts := yamlBlocks(t, "docs/suite.md")
 	if len(parts) < 4 {
 		t.Errorf("docs/suite.md has %d fragments", len(parts))

@@ -17,7 +17,10 @@ func absent(path string) bool {
 
 // noSuite is the error for a suite that is not there.
 func noSuite(path string) error {
-	return problem.Errorf("there is no suite %s%s: oloproof init writes one, --config names another", path, meant(path))
+	if near := meant(path); near != "" {
+		return problem.Errorf("there is no suite %s%s (--config names a suite, oloproof init writes one)", path, near)
+	}
+	return problem.Errorf("there is no suite %s: oloproof init writes one, --config names another", path)
 }
 
 // noPolicy is the error for a policy that is not there; config is the suite,

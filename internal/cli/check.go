@@ -93,8 +93,12 @@ func (e *Env) printProject(p *project) {
 	fmt.Fprintf(e.Stdout, "Suite %s: %s\n", p.suite.Project, p.suite.Path)
 	fmt.Fprintf(e.Stdout, "Data set %s: %s, %s\n", p.suite.Dataset, countCases(p.data.Len()), p.data.Digest())
 	eligible := p.eligible()
-	for _, spec := range p.eval.Specs() {
-		fmt.Fprintf(e.Stdout, "  %s (%s): %d of %s can be judged\n", spec.ID, spec.Kind, eligible[spec.ID], countCases(p.data.Len()))
+	for i, spec := range p.eval.Specs() {
+		why := ""
+		if eligible[spec.ID] == 0 && i < len(p.suite.Evaluators) && p.suite.Evaluators[i].ExpectedField != nil {
+			why = ": no case has expected." + report.Clean(*p.suite.Evaluators[i].ExpectedField)
+		}
+		fmt.Fprintf(e.Stdout, "  %s (%s): %d of %s can be judged%s\n", spec.ID, spec.Kind, eligible[spec.ID], countCases(p.data.Len()), why)
 	}
 	for i := range p.suite.Evaluators {
 		for _, stage := range p.suite.Evaluators[i].Stages() {

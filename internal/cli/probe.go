@@ -190,6 +190,9 @@ func (r *probing) call(ctx context.Context, address string) error {
 	}
 	u, err := url.Parse(full)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		if whole, err := url.Parse("http://" + address); err == nil && whole.Hostname() != "" && whole.User == nil && !strings.Contains(address, "://") {
+			return usageError{fmt.Errorf("the URL must begin with http:// or https://; did you mean %s?", httpsystem.PublicURL(whole.String()))}
+		}
 		return usageError{fmt.Errorf("the URL is %q, it must begin with http:// or https:// and name a host", httpsystem.PublicURL(address))}
 	}
 	if err := bareURL(address); err != nil {

@@ -107,7 +107,7 @@ func (p *project) openData(collect func(error) error) error {
 		}
 	}
 	opt := dataset.Options{Slices: p.suite.Slices, Visit: p.visit()}
-	if p.suite.Dataset != "" {
+	if p.suite.Dataset != "" && !p.suite.NeedsForm() {
 		path, err := casesPath(p.suite)
 		if err == nil {
 			p.data, err = openDataset(p.suite, path, opt)

@@ -38,6 +38,8 @@ type indexer struct {
 	repeated                  int // cases whose input an earlier case has
 	firstRepeated, original   int // the first such case, and the earlier one
 	unknown                   map[string]int
+	sliced                    map[string]int  // cases with a value of the slice
+	metadata                  map[string]bool // keys that cases have
 	refused                   map[string]refusal
 	rows                      int // lines that hold an object
 }
@@ -71,7 +73,7 @@ type refusal struct {
 func (d *Dataset) index(opt Options) error {
 	x := &indexer{
 		d: d, opt: opt, lines: map[string]int{}, inputs: map[uint64]int{},
-		unknown: map[string]int{}, refused: map[string]refusal{},
+		unknown: map[string]int{}, refused: map[string]refusal{}, sliced: map[string]int{}, metadata: map[string]bool{},
 	}
 	if err := x.read(io.NewSectionReader(d.source, 0, d.size)); err != nil {
 		return problem.At(d.path, "cannot read the data set: %v", reason(err))
@@ -235,6 +237,7 @@ func (x *indexer) line(l *parsedLine) {
 	for _, message := range checkSlices(c, x.opt.Slices) {
 		x.add(number, -1, text, message)
 	}
+	x.countSlices(c)
 	if x.opt.Visit != nil {
 		for _, message := range x.opt.Visit(c) {
 			x.add(number, -1, text, message)
@@ -273,6 +276,22 @@ func (x *indexer) countInput(hash uint64, index int) {
 	}
 }
 
+// countSlices counts the cases that have a value of a slice by metadata.
+func (x *indexer) countSlices(c *evidence.Case) {
+	for _, name := range x.opt.Slices {
+		if !strings.HasPrefix(name, "metadata.") {
+			continue
+		}
+		if SliceValue(c, name) != evidence.NoSlice {
+			x.sliced[name]++
+		} else if len(x.metadata) < maxUnknown && x.sliced[name] == 0 {
+			for key := range evidence.Members(c.Metadata) {
+				x.metadata["metadata."+key] = true
+			}
+		}
+	}
+}
+
 // finish adds the problems of the file as a whole.
 func (x *indexer) finish() {
 	for _, name := range []string{"group_id", "time_order", "initial_state"} {
@@ -300,6 +319,16 @@ func (x *indexer) notes() []string {
 		note := fmt.Sprintf("field %q of %s is not read", short(name), cases(x.unknown[name]))
 		if near := problem.Nearest(name, knownFields); near != "" {
 			note += fmt.Sprintf(": is %q meant?", near)
+		}
+		notes = append(notes, note)
+	}
+	for _, name := range x.opt.Slices {
+		if !strings.HasPrefix(name, "metadata.") || x.sliced[name] > 0 {
+			continue
+		}
+		note := fmt.Sprintf("no case has a value of the slice %s", name)
+		if near := problem.Nearest(name, slices.Sorted(maps.Keys(x.metadata))); near != "" {
+			note += fmt.Sprintf(": is %s meant?", near)
 		}
 		notes = append(notes, note)
 	}

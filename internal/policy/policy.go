@@ -149,10 +149,29 @@ func Parse(path string, data []byte) (*Policy, error) {
 	p.Lines = f.Lines
 	p.check(f)
 	if err := f.Err(); err != nil {
-		return p, err
+		return p, notASuite(err.(problem.List))
 	}
 	p.Digest = p.digest()
 	return p, nil
+}
+
+// notASuite puts one problem in the place of all when the file is a suite.
+func notASuite(found problem.List) error {
+	var first *problem.Problem
+	keys := 0
+	for i := range found {
+		if strings.HasSuffix(found[i].Message, ofSuites) {
+			if keys++; keys == 1 {
+				first = &found[i]
+			}
+		}
+	}
+	if keys < 2 {
+		return found
+	}
+	one := *first
+	one.Message = "this file is a suite, it has the keys of one: a policy is another file, such as release.yaml"
+	return problem.List{one}
 }
 
 // RunRules returns the rules that look at one run, in the policy's order.

@@ -372,6 +372,7 @@ type pageFigures struct {
 	Rows                                          []pageFigure
 	Notes                                         []definition
 	Forests                                       []pageFigures
+	Judges                                        []string // what the judges of the metrics are worth
 }
 
 type pageFigure struct {
@@ -479,6 +480,7 @@ func (p *page) metrics() {
 		}
 		f.Rows = append(f.Rows, row)
 	}
+	f.Judges = judgeLines(p.doc.Metrics)
 	p.Metrics = &f
 }
 
@@ -607,7 +609,7 @@ func (p *page) pairing() {
 }
 
 func (p *page) promises() {
-	p.Promises = appendNew(differencePromises(p.doc.Comparisons), metricPromises(p.doc.Metrics)...)
+	p.Promises = appendNew(differencePromises(p.doc.Comparisons), intervalPromises(p.doc.Metrics)...)
 }
 
 // parts lists the parts that there are.

@@ -480,9 +480,9 @@ func (m *markdown) metrics() section {
 	for _, x := range m.doc.Metrics {
 		s.rows = append(s.rows, row(codeCell(x.ID), proseCell(x.Display.Estimate), proseCell(x.Display.Interval),
 			proseCell(x.Display.Denominator), leftOutCell(x.Exclusions, x.Missing)))
-		if words := judgeWords(&x); words != "" {
-			s.rows = append(s.rows, row("", proseCell(words), "", "", ""))
-		}
+	}
+	for _, words := range judgeLines(m.doc.Metrics) {
+		s.notes = append(s.notes, Prose(words))
 	}
 	return s
 }

@@ -322,7 +322,7 @@ func (t *text) ranges() {
 
 // methods says what each kind of interval promises, and to whom it applies.
 func (t *text) methods() {
-	promises := metricPromises(t.doc.Metrics)
+	promises := append(intervalPromises(t.doc.Metrics), judgeLines(t.doc.Metrics)...)
 	if len(promises) > 0 {
 		t.blank()
 	}
@@ -331,8 +331,8 @@ func (t *text) methods() {
 	}
 }
 
-// metricPromises says what the intervals of metrics promise, each kind once.
-func metricPromises(metrics []Metric) []string {
+// intervalPromises says what the intervals of metrics promise, each kind once.
+func intervalPromises(metrics []Metric) []string {
 	var lines []string
 	for _, m := range metrics {
 		if m.Interval != nil {
@@ -342,7 +342,7 @@ func metricPromises(metrics []Metric) []string {
 	if len(lines) > 0 {
 		lines = append(lines, fairSample)
 	}
-	return append(lines, judgeLines(metrics)...)
+	return lines
 }
 
 // fairSample says to whom every interval applies.

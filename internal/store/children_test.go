@@ -44,7 +44,7 @@ func TestChildrenArePassedOver(t *testing.T) {
 	latest("latest", parentID)
 	latest(childID, childID)
 	_, err := s.Resolve("latest~1")
-	wantError(t, err, "holds 1 runs, so there is no latest~1")
+	wantError(t, err, "holds 1 run, so there is no latest~1")
 	storeRun(t, s, ordinaryID, 2)
 	latest("latest", ordinaryID)
 	latest("latest~1", parentID)

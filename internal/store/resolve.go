@@ -183,6 +183,9 @@ func (s *Store) latest(ids []string, name string, back int) (string, error) {
 	if ordinary == 0 {
 		return "", fmt.Errorf("%s holds no run yet", s.dir)
 	}
+	if ordinary == 1 {
+		return "", fmt.Errorf("%s holds 1 run, so there is no %s", s.dir, name)
+	}
 	return "", fmt.Errorf("%s holds %d runs, so there is no %s", s.dir, ordinary, name)
 }
 

@@ -74,8 +74,47 @@ func (f *File) syntax(err error) {
 		f.problem(Position{Line: line, Column: tab + 1}, "a tab indents this line: YAML allows only spaces there")
 		return
 	}
+	if open := f.openQuote(line); open.Line > 0 {
+		f.problem(open, "not valid YAML: a quote opens here that the line does not close")
+		return
+	}
 	f.problem(at, "not valid YAML: %s", explain(text, source))
 }
+
+// openedValue is the beginning of a value in quotes, behind a key or a dash.
+var openedValue = regexp.MustCompile(`^\s*(?:- +)?(?:[\w.-]+: +)?(["'])`)
+
+// openQuote finds the last line, up to a broken one, whose value opens a quote
+// that the line does not close, and behind which no value goes on: the parser
+// reads on to the next quote, and finds the fault there.
+func (f *File) openQuote(broken int) (at Position) {
+	for i, line := range f.src.lines[:min(broken, len(f.src.lines))] {
+		m := openedValue.FindStringSubmatchIndex(line)
+		if m == nil {
+			continue
+		}
+		quote := line[m[2]:m[3]]
+		rest := strings.ReplaceAll(strings.ReplaceAll(line[m[3]:], `\\`, ""), `\"`, "")
+		if strings.Contains(rest, quote) || !f.newKeyAt(i+1) {
+			continue
+		}
+		at = Position{Line: i + 1, Column: utf8.RuneCountInString(line[:m[2]]) + 1}
+	}
+	return at
+}
+
+// newKeyAt reports whether the next line with text begins a key or a comment, or
+// there is none.
+func (f *File) newKeyAt(i int) bool {
+	for ; i < len(f.src.lines); i++ {
+		if line := strings.TrimSpace(f.src.lines[i]); line != "" {
+			return keyLine.MatchString(line)
+		}
+	}
+	return true
+}
+
+var keyLine = regexp.MustCompile(`^(#|- |[\w.-]+:( |$))`)
 
 // explain puts a message of the YAML parser into words that name the fix.
 func explain(text, source string) string {

@@ -49,14 +49,26 @@ func fieldTable(target string, _ Position, f *foreign.Field) y.Type {
 	}))
 }
 
+// NeedsForm reports whether the data set is a file that a path alone does not
+// read, so that its lines are not worth looking at.
+func (s *Suite) NeedsForm() bool {
+	if s.DataForm != nil {
+		return false
+	}
+	for _, ending := range []string{".csv", ".tsv", ".yaml", ".yml"} {
+		if strings.HasSuffix(strings.ToLower(s.Dataset), ending) {
+			return true
+		}
+	}
+	return false
+}
+
 // checkDataForm finds what is wrong across the keys of the data set.
 func (s *Suite) checkDataForm() (fault string) {
+	if s.NeedsForm() {
+		return fmt.Sprintf("dataset is %s, and a path alone is a JSONL file: write dataset: {path: %s}", s.Dataset, s.Dataset)
+	}
 	if s.DataForm == nil {
-		for _, ending := range []string{".csv", ".tsv", ".yaml", ".yml"} {
-			if strings.HasSuffix(strings.ToLower(s.Dataset), ending) {
-				return fmt.Sprintf("dataset is %s, and a path alone is a JSONL file: write dataset: {path: %s}", s.Dataset, s.Dataset)
-			}
-		}
 		return ""
 	}
 	if s.DataForm.Split != "" && s.DataForm.Format != "" && s.DataForm.Format != "beir" {

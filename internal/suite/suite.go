@@ -6,6 +6,7 @@ package suite
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/oloproof/oloproof-go/internal/dataset/foreign"
@@ -254,10 +255,28 @@ func Parse(path string, data []byte, readFile func(path string) ([]byte, error))
 	s.Lines = f.Lines
 	s.check(f, &d, readFile)
 	if err := f.Err(); err != nil {
-		s.keepSound(err.(problem.List))
+		found := err.(problem.List)
+		if one := s.policyInstead(found); one != nil {
+			return nil, problem.List{*one}
+		}
+		s.keepSound(found)
 		return s, err
 	}
 	return s, nil
+}
+
+// policyInstead returns the one problem of a file that is a policy.
+func (s *Suite) policyInstead(found problem.List) *problem.Problem {
+	if s.Dataset != "" || s.System.Name != "" || len(s.Evaluators) > 0 {
+		return nil
+	}
+	for _, p := range found {
+		if strings.HasSuffix(p.Message, ofPolicies) {
+			p.Message = "this file is a policy, it has rules and no system: a suite is another file, such as oloproof.yaml"
+			return &p
+		}
+	}
+	return nil
 }
 
 // Problem returns a problem at a place of the suite's file, as an error.

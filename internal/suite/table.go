@@ -12,6 +12,7 @@ import (
 const (
 	notByThisTool = "not supported by this tool"
 	notYet        = "not supported yet"
+	ofPolicies    = "a key of policies: write it into release.yaml or compare.yaml"
 )
 
 // MaxConcurrency is the most calls in flight.
@@ -86,7 +87,7 @@ func (s *Suite) table(d *draft) y.Type {
 		{Key: "export_key", Type: ignored("export_key has no effect: this tool keys no digest"),
 			Doc: "Accepted and ignored."},
 		y.Refused("version_from", "a key of system: write system.version_from"),
-		y.Refused("rules", "a key of policies: write it into release.yaml or compare.yaml"),
+		y.Refused("rules", ofPolicies),
 		y.Refused("predictive", notByThisTool),
 		y.Refused("adversarial", notByThisTool),
 		y.Refused("metamorphic", notByThisTool),

@@ -72,7 +72,7 @@ func Start(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	s, err := launch(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("the service could not be launched: %s", cfg.Redact.String(err.Error()))
+		return nil, fmt.Errorf("the service could not be launched: %s; its program is that of system.start.command, run in the suite's directory", cfg.Redact.String(err.Error()))
 	}
 	if err := s.awaitReady(ctx, target); err != nil {
 		s.Stop()

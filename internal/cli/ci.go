@@ -445,7 +445,7 @@ func (j *ciJob) checkPlaces(flags configFlags) error {
 		return strictyaml.ReadFile(name)
 	})
 	if s != nil && s.Dataset != "" && outside == nil {
-		for _, name := range dataFiles(s) {
+		for _, name := range append(dataFiles(s), s.Labels) {
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(s.Dir, name)
 			}

@@ -664,6 +664,9 @@ func (d *ciDecision) decideAgainst(p rolePolicy, role string, b *github.Baseline
 		v.add(p.role, p.policy, decide.WithoutBaseline(p.policy, decide.ReasonBaselineIncompatible, m.Completeness))
 		return nil
 	}
+	if err := labelArms(c, p.policy, d.run.project.labels, d.run.run, b.Run); err != nil {
+		return err
+	}
 	v.compared(role, c)
 	result := decide.Compare(p.policy, c)
 	if d.kept != nil {
@@ -672,6 +675,7 @@ func (d *ciDecision) decideAgainst(p rolePolicy, role string, b *github.Baseline
 			return err
 		}
 		if before != nil {
+			before.Arms = c.Arms
 			result = decide.CompareRelaxed(p.policy, c, before, d.kept.ofComparison())
 		}
 	}

@@ -78,7 +78,7 @@ func (e *Env) compare(candidateName, baselineName string, f compareFlags) error 
 		return err
 	}
 	defer baseline.Close()
-	c, err := compareRuns(candidate, baseline, p, f.criteria)
+	c, err := compareRuns(candidate, baseline, p, f.config, f.criteria)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (e *Env) compareText(doc *report.Document, f compareFlags, g given) error {
 
 // compareRuns pairs two stored runs at the level and by the method of a policy
 // that fits the candidate; p is nil when nothing is decided.
-func compareRuns(candidate, baseline *store.Run, p *policy.Policy, criteria []string) (*compare.Comparison, error) {
+func compareRuns(candidate, baseline *store.Run, p *policy.Policy, config string, criteria []string) (*compare.Comparison, error) {
 	if err := cmp.Or(decidesNothing(candidate), decidesNothing(baseline)); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,20 @@ func compareRuns(candidate, baseline *store.Run, p *policy.Policy, criteria []st
 			return nil, usageError{fmt.Errorf("--criterion leaves out %s, which the rule %s of %s needs", rule.Metric, rule.ID, p.Path)}
 		}
 	}
-	return compareAt(candidate, baseline, compare.Options{Level: p.ConfidenceLevel, Method: p.DifferenceMethod, Criteria: criteria})
+	c, err := compareAt(candidate, baseline, compare.Options{Level: p.ConfidenceLevel, Method: p.DifferenceMethod, Criteria: criteria})
+	if err != nil || !asksOfArms(p) {
+		return c, err
+	}
+	people, err := labelsBeside(config)
+	if err != nil {
+		return nil, err
+	}
+	return c, labelArms(c, p, people, candidate, baseline)
+}
+
+// asksOfArms reports whether a rule asks for labels of either side's answers.
+func asksOfArms(p *policy.Policy) bool {
+	return slices.ContainsFunc(p.ComparisonRules(), func(r policy.Rule) bool { return r.JudgeBiasBar != nil })
 }
 
 // compareAt pairs two stored runs. Runs that cannot be compared are a

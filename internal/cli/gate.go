@@ -104,7 +104,7 @@ func (e *Env) decideAgainst(v *verdict, s *storedRun, c configFlags, with compar
 		if err != nil {
 			return err
 		}
-		comparison, err := compareRuns(s.run, baseline, p, nil)
+		comparison, err := compareRuns(s.run, baseline, p, c.config, nil)
 		baseline.Close()
 		if err != nil {
 			return err

@@ -13,9 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oloproof/oloproof-go/internal/compare"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/judge"
 	"github.com/oloproof/oloproof-go/internal/labels"
+	"github.com/oloproof/oloproof-go/internal/policy"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/report"
 	"github.com/oloproof/oloproof-go/internal/store"
@@ -69,7 +71,7 @@ labels import. Answers that have a label are left out, so that a larger --sample
   oloproof labels export latest --sample 50 --seed 7`,
 		Args: args(1, 1, "the run"),
 		RunE: func(_ *cobra.Command, given []string) error {
-			sheets, _, err := env.sheets(given[0], f)
+			sheets, _, err := env.sheets(given[0], f, "")
 			if err != nil {
 				return err
 			}
@@ -86,7 +88,7 @@ labels import. Answers that have a label are left out, so that a larger --sample
 				return problem.At(to, "it is there already: labels may be in it, so name another file")
 			}
 			if err != nil {
-				return err
+				return problem.At(to, "the sheets cannot be written: %v", err)
 			}
 			_, err = out.Write(b.Bytes())
 			if err = errors.Join(err, out.Close()); err != nil {
@@ -212,6 +214,18 @@ func (r *finishedRun) trust(file *labels.File) {
 	r.tally.table.Trust(r.manifest.Metrics)
 }
 
+// labelsBeside reads the labels of a suite; nil without a suite that can be read.
+func labelsBeside(config string) (*labels.File, error) {
+	if absent(config) {
+		return nil, nil
+	}
+	s, err := suite.Load(config)
+	if err != nil {
+		return nil, nil // its faults are told by the commands that need it
+	}
+	return readLabels(s)
+}
+
 // trustStored does so for a stored run, by the labels beside the suite as they
 // are now. A judge that this suite does not have keeps what it was stored with.
 func trustStored(m *evidence.Manifest, config string) error {
@@ -235,8 +249,56 @@ func trustStored(m *evidence.Manifest, config string) error {
 	return nil
 }
 
-// sheets draws the answers of a run that are to be labelled.
-func (e *Env) sheets(name string, f sampleFlags) ([]labels.Sheet, *judgedRun, error) {
+// labelArms counts people's labels of either side's answers, for rules that ask
+// whether the judge is alike to both. A run without its answers has none.
+func labelArms(c *compare.Comparison, p *policy.Policy, people *labels.File, candidate, baseline *store.Run) error {
+	for _, rule := range p.ComparisonRules() {
+		if rule.JudgeBiasBar == nil || people == nil {
+			continue
+		}
+		if _, done := c.Arms[rule.Metric]; done {
+			continue
+		}
+		var arms compare.Arms
+		var err error
+		if arms.Candidate, err = labelsOfRun(people, rule.Metric, candidate); err == nil {
+			arms.Baseline, err = labelsOfRun(people, rule.Metric, baseline)
+		}
+		if err != nil {
+			return err
+		}
+		if c.Arms == nil {
+			c.Arms = map[string]compare.Arms{}
+		}
+		c.Arms[rule.Metric] = arms
+	}
+	return nil
+}
+
+// labelsOfRun is what people said of the answers of one run; nil when they said
+// nothing.
+func labelsOfRun(people *labels.File, metric string, run *store.Run) (*evidence.Trust, error) {
+	i := slices.IndexFunc(run.Manifest.Metrics, func(s evidence.MetricSpec) bool { return s.ID == metric && s.AsksModel() })
+	if i < 0 || !run.HasCases() {
+		return nil, nil
+	}
+	spec := run.Manifest.Metrics[i]
+	evaluator, err := suite.ReadEvaluator(run.Place(), spec.Options)
+	if err != nil {
+		return nil, err
+	}
+	ids := map[evidence.Digest]bool{}
+	err = run.CaseLines(func(line evidence.CaseLine) error {
+		id, err := judge.Evidence(evaluator, &line.Case, &line.Execution)
+		ids[id] = err == nil // what cannot be read was not judged
+		return nil
+	})
+	return people.Among(ids).Of(spec), err
+}
+
+// sheets draws the answers of a run that are to be labelled, none twice by the same
+// person.
+func (e *Env) sheets(name string, f sampleFlags, by string) ([]labels.Sheet, *judgedRun, error) {
 	if f.sample < 1 {
 		return nil, nil, usageError{fmt.Errorf("--sample is %d, it must be at least 1", f.sample)}
 	}
@@ -250,19 +312,21 @@ func (e *Env) sheets(name string, f sampleFlags) ([]labels.Sheet, *judgedRun, er
 	}
 	labelled := map[evidence.Digest]bool{}
 	for _, l := range j.file.Labels {
-		if l.Criterion == j.spec.ID {
+		if l.Criterion == j.spec.ID && (!f.again || l.By == by) {
 			labelled[l.Evidence] = true
 		}
 	}
 	var ids []string
+	judged := false
 	sheets := map[string]labels.Sheet{}
 	err = j.run.CaseLines(func(line evidence.CaseLine) error {
 		verdict, err := j.verdict(line)
 		if err != nil || verdict == nil {
 			return err
 		}
+		judged = true
 		s, err := j.sheet(line)
-		if err != nil || labelled[s.Evidence] && !f.again {
+		if err != nil || labelled[s.Evidence] {
 			return err
 		}
 		ids = append(ids, line.Case.ID)
@@ -272,8 +336,15 @@ func (e *Env) sheets(name string, f sampleFlags) ([]labels.Sheet, *judgedRun, er
 	if err != nil {
 		return nil, nil, err
 	}
+	if !judged {
+		return nil, nil, problem.Errorf("the judge %s gave no verdict in %s, so there is nothing to label", j.spec.ID, j.run.Manifest.ID)
+	}
 	if len(ids) == 0 {
-		return nil, nil, problem.Errorf("no answer of %s is left to be labelled for %s: every one that the judge judged has a label (--again draws them too)", j.run.Manifest.ID, j.spec.ID)
+		whose := " (--again draws them too)"
+		if f.again {
+			whose = " by " + by
+		}
+		return nil, nil, problem.Errorf("no answer of %s is left to be labelled for %s: every one that the judge judged has a label%s", j.run.Manifest.ID, j.spec.ID, whose)
 	}
 	drawn := make([]labels.Sheet, 0, f.sample)
 	for _, id := range labels.Sample(ids, f.sample, f.seed) {
@@ -381,14 +452,9 @@ func (e *Env) importLabels(path, config, by string) error {
 	var target string
 	for key, sheets := range byJudge {
 		j, err := e.openJudged(key[0], config, key[1])
-		var list problem.List
-		var usage usageError
-		switch {
-		case errors.As(err, &list), errors.As(err, &usage):
+		if err != nil {
 			problems.Add(problem.Problem{File: path, Line: sheets[0].Line, Message: strings.TrimPrefix(err.Error(), "Configuration error: ")})
 			continue
-		case err != nil:
-			return err
 		}
 		target = j.file.Path
 		taken, wrong, err := e.take(j, sheets, path, by)
@@ -571,7 +637,7 @@ q ends it, and the next review goes on with the answers that have no label.`,
 }
 
 func (e *Env) review(name string, f sampleFlags, by string) error {
-	sheets, _, err := e.sheets(name, f)
+	sheets, _, err := e.sheets(name, f, by)
 	if err != nil {
 		return err
 	}

@@ -33,9 +33,13 @@ type Comparison struct {
 	Flips         []Flip            // verdicts that differ: newly failing first, then newly passing, each in the candidate's order
 	NotComparable []NotComparable   // metrics of both runs that cannot be paired
 	Rejudged      []string          // metrics judged again with the candidate's evaluators
+	Arms          map[string]Arms   // by metric of a judge: people's labels of either side's answers; nil where nothing asks for them
 	OnlyCandidate []string          // metrics that the baseline does not have
 	OnlyBaseline  []string          // metrics that the candidate does not have
 }
+
+// Arms are people's labels of the answers of either side.
+type Arms struct{ Candidate, Baseline *evidence.Trust }
 
 // RunRef names one of the two runs.
 type RunRef struct {

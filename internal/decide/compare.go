@@ -23,6 +23,9 @@ func Compare(p *policy.Policy, c *compare.Comparison) Result {
 	}
 	for i := range r.Decisions {
 		d := &r.Decisions[i]
+		if d.State == policy.Pass && armsUnlike(p, d.Rule, c, d.Difference) {
+			d.State, d.Reasons = policy.ManualReview, []string{ReasonArmBiasNotShown}
+		}
 		if d.State == policy.InsufficientEvidence && d.Rule.Correction == "" {
 			d.Planning = planDifference(p.ConfidenceLevel, d)
 		}

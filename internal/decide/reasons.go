@@ -4,10 +4,11 @@ package decide
 // documents and scripts quote it. docs/policies.md explains each.
 const (
 	// MANUAL_REVIEW.
-	ReasonPolicyRequiresReview = "policy_requires_review" // the rule sets requires_manual_review
-	ReasonSuiteRelaxed         = "suite_relaxed"          // the rule would be less favourable with the suite as it was before the change
-	ReasonUnsupportedMethod    = "unsupported_method"     // no method decides this kind of rule on this kind of metric
-	ReasonEvaluatorRetired     = "evaluator_retired"      // people have taken the judge out of use
+	ReasonPolicyRequiresReview = "policy_requires_review"   // the rule sets requires_manual_review
+	ReasonSuiteRelaxed         = "suite_relaxed"            // the rule would be less favourable with the suite as it was before the change
+	ReasonUnsupportedMethod    = "unsupported_method"       // no method decides this kind of rule on this kind of metric
+	ReasonEvaluatorRetired     = "evaluator_retired"        // people have taken the judge out of use
+	ReasonArmBiasNotShown      = "judge_arm_bias_not_shown" // in place of PASS: labels do not show that the judge's bias is alike on both sides
 
 	// INSUFFICIENT_EVIDENCE of a comparison rule: nothing to compare with.
 	ReasonNoBaseline           = "no_baseline"           // there is no baseline

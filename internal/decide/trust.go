@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"github.com/oloproof/oloproof-go/internal/compare"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/measure"
 	"github.com/oloproof/oloproof-go/internal/policy"
@@ -32,6 +33,24 @@ func untrusted(p *policy.Policy, spec evidence.MetricSpec) []string {
 		return []string{ReasonBelowBar}
 	}
 	return nil
+}
+
+// armsUnlike reports whether a rule asks that the bias of its judge is alike on
+// both sides' answers, and their labels do not show it. A judge that likes the
+// wording of one side sees a difference that is not there.
+func armsUnlike(p *policy.Policy, rule policy.Rule, c *compare.Comparison, d *compare.Difference) bool {
+	if rule.JudgeBiasBar == nil || d == nil || !d.Spec.AsksModel() {
+		return false
+	}
+	table := func(t *evidence.Trust) stats.Labels {
+		if t == nil {
+			return stats.Labels{}
+		}
+		return measure.TableOf(t)
+	}
+	arms := c.Arms[rule.Metric]
+	_, i := stats.BiasDifference(table(arms.Candidate), table(arms.Baseline), p.ConfidenceLevel)
+	return !stats.Equivalent.Met(i, *rule.JudgeBiasBar)
 }
 
 // BarsOf returns what a policy asks of a judge.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/oloproof/oloproof-go/internal/compare"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/policy"
 	"github.com/oloproof/oloproof-go/internal/stats"
@@ -68,6 +69,41 @@ func TestComparedJudgesMustShowWhatTheyAreWorth(t *testing.T) {
 		got := Compare(&policy.Policy{ConfidenceLevel: p.ConfidenceLevel, RequireValidatedEvaluators: true, JudgeFloor: p.JudgeFloor, Rules: []policy.Rule{rule}}, c).Decisions[0]
 		if got.State != x.state || got.Reasons[0] != x.first {
 			t.Errorf("%s: %s %v, want %s %s", name, got.State, got.Reasons, x.state, x.first)
+		}
+	}
+}
+
+// TestOneJudgeTwoSides: a PASS of a rule with judge_bias_bar needs labels of both
+// sides' answers that show the bias to be alike; nothing else is changed by it.
+func TestOneJudgeTwoSides(t *testing.T) {
+	bar := 0.3
+	fair := &evidence.Trust{BothPass: 60, BothFail: 60}
+	for name, x := range map[string]struct {
+		wins, losses int
+		arms         map[string]compare.Arms
+		state        policy.State
+		reason       string
+	}{
+		"labels of both":       {0, 0, map[string]compare.Arms{"ok": {Candidate: fair, Baseline: fair}}, policy.Pass, ReasonLowerAboveMargin},
+		"of one side":          {0, 0, map[string]compare.Arms{"ok": {Candidate: fair}}, policy.ManualReview, ReasonArmBiasNotShown},
+		"of neither":           {0, 0, nil, policy.ManualReview, ReasonArmBiasNotShown},
+		"of another metric":    {0, 0, map[string]compare.Arms{"tone": {Candidate: fair, Baseline: fair}}, policy.ManualReview, ReasonArmBiasNotShown},
+		"too few":              {0, 0, map[string]compare.Arms{"ok": {Candidate: &evidence.Trust{BothPass: 6}, Baseline: fair}}, policy.ManualReview, ReasonArmBiasNotShown},
+		"flatters one side":    {0, 0, map[string]compare.Arms{"ok": {Candidate: &evidence.Trust{BothPass: 60, JudgeOnly: 60}, Baseline: fair}}, policy.ManualReview, ReasonArmBiasNotShown},
+		"a FAIL stays one":     {0, 90, nil, policy.Fail, ReasonUpperBelowMargin},
+		"nor is more released": {10, 20, nil, policy.InsufficientEvidence, ReasonOverlapsMargin},
+	} {
+		d := verdictDifference(0.95, x.wins, x.losses, 200, 0)
+		d.Spec.Type, d.Spec.Trust = "rubric_judge", fair
+		rule := notWorse(0.1)
+		rule.Metric, rule.JudgeBiasBar = d.Spec.ID, &bar
+		c := comparison(d)
+		if arms, there := x.arms["ok"]; there {
+			c.Arms = map[string]compare.Arms{d.Spec.ID: arms}
+		}
+		got := Compare(&policy.Policy{ConfidenceLevel: 0.95, RequireValidatedEvaluators: true, JudgeFloor: "judge_floor@1", Rules: []policy.Rule{rule}}, c).Decisions[0]
+		if got.State != x.state || got.Reasons[0] != x.reason {
+			t.Errorf("%s: %s %v, want %s %s", name, got.State, got.Reasons, x.state, x.reason)
 		}
 	}
 }

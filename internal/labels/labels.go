@@ -241,6 +241,17 @@ func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 	return t
 }
 
+// Among returns the file with those labels only that are of the given evidence.
+func (f *File) Among(ids map[evidence.Digest]bool) *File {
+	among := &File{Path: f.Path, Retired: f.Retired}
+	for _, l := range f.Labels {
+		if ids[l.Evidence] {
+			among.Labels = append(among.Labels, l)
+		}
+	}
+	return among
+}
+
 // same reports whether a verdict was given by the instrument of a metric. A
 // provider that does not name its models stays the same one as long as it names
 // none.

@@ -131,7 +131,7 @@ func (r *Rule) ruleKeys() []ruleKey {
 		{y.Field{Key: "requires_manual_review", Type: y.Bool(y.Into(&r.ManualReview)).Default(false), Doc: "Makes the rule MANUAL_REVIEW whatever the figures say."}, all},
 		{y.Field{Key: "scope", Type: y.Name(y.Into(&r.Scope)).Default(globalScope).SchemaPattern(scopePattern).Check(checkScope), Doc: "global, or slice/metadata.KEY=VALUE for a comparison rule."}, all},
 		{y.Field{Key: "min_support", Type: y.Int(y.Opt(&r.MinSupport)).Min(1), Null: true, Doc: "Pairs that a slice must have for its rule to be decided."}, comparison},
-		{y.Field{Key: "judge_bias_bar", Type: y.Number(y.Opt(&r.JudgeBiasBar)).Above(0).Below(2), Null: true, Doc: "Difference in a judge's bias between the two runs that is accepted. Kept; no rule here reads it yet."}, comparison},
+		{y.Field{Key: "judge_bias_bar", Type: y.Number(y.Opt(&r.JudgeBiasBar)).Above(0).Below(2), Null: true, Doc: "Difference in a judge's bias between the two runs' answers that is accepted; people's labels of both have to show that it is smaller."}, comparison},
 		{y.Field{Key: "correction", Type: y.Enum(y.Into(&r.Correction), CorrectionPPI, CorrectionRoganGladen), Null: true, Doc: "Decides on the rate of right answers instead of that of the judge's passes: its error, as labels show it, is taken out, and the interval carries it."}, append([]Kind{IntervalThreshold}, comparison...)},
 	}
 }

@@ -37,11 +37,23 @@ func CompareText(w io.Writer, d *Document, opt TextOptions) error {
 		t.flips(&d.Comparisons[i])
 	}
 	t.compared()
+	t.judges()
 	t.notes()
 	t.blank()
 	t.gateLine()
 	t.next(CompareNext(d))
 	return t.flush()
+}
+
+// judges says what the judges of the metrics are worth.
+func (t *text) judges() {
+	lines := judgeLines(t.doc.Metrics)
+	if len(lines) > 0 {
+		t.blank()
+	}
+	for _, s := range lines {
+		t.line(0, s, dim)
+	}
 }
 
 // compared prints the differences and where the runs come from.

@@ -117,6 +117,7 @@ func ruleReasons() []definition {
 		{decide.ReasonRecalibration, "The labels are of answers that another instrument judged: the judge, or the model that served it, changed."},
 		{decide.ReasonBelowBar, "The labels do not show the agreement with people, or the freedom from bias, that the policy asks of a judge."},
 		{decide.ReasonEvaluatorRetired, "People took the judge of this metric out of use."},
+		{decide.ReasonArmBiasNotShown, "Labels of both runs' answers do not show that the judge is as biased on one side as on the other."},
 		{"suite_relaxed", "Cases or evaluators were removed or edited, and counting them as the baseline judged them would make the rule less favourable."},
 		{"version_changed_during_run", "The system's version changed between the first and the last case."},
 	}

@@ -69,6 +69,21 @@ func (l Labels) Bias(level float64) (*float64, Interval) {
 	return &x, PairedVerdicts(l.pairs(), level)
 }
 
+// BiasDifference returns the bias of a judge on one side's answers less that on the
+// other's, in [-2, 2]; nil without labels of both. The interval subtracts those of
+// [Labels.Bias], each at half of the error (Bonferroni).
+func BiasDifference(candidate, baseline Labels, level float64) (*float64, Interval) {
+	each := 1 - (1-level)/2
+	of, c := candidate.Bias(each)
+	from, b := baseline.Bias(each)
+	interval := Interval{Lower: c.Lower - b.Upper, Upper: c.Upper - b.Lower}
+	if of == nil || from == nil {
+		return nil, interval
+	}
+	x := *of - *from
+	return &x, interval
+}
+
 // Kappa returns Cohen's kappa, (po - pe) / (1 - pe) with po the agreement and pe
 // that of two who label at random with the same shares of passes; nil without a
 // label and where both always say the same word.

@@ -157,6 +157,29 @@ func TestLabelCoverage(t *testing.T) {
 	}
 }
 
+// TestBiasDifferenceCoverage enumerates the labels of two sides.
+func TestBiasDifferenceCoverage(t *testing.T) {
+	const level, labelled = 0.8, 4
+	one := [4]float64{0.5, 0.3, 0.05, 0.15}
+	for _, two := range [][4]float64{{0.6, 0.05, 0.25, 0.1}, one, {0.25, 0.25, 0.25, 0.25}} {
+		want := (one[1] - one[2]) - (two[1] - two[2])
+		wrong := 0.0
+		eachLabels(labelled, one, func(c Labels, mass float64) {
+			eachLabels(labelled, two, func(b Labels, other float64) {
+				if x, i := BiasDifference(c, b, level); i.Lower > want || i.Upper < want || *x < i.Lower || *x > i.Upper {
+					wrong += mass * other
+				}
+			})
+		})
+		if wrong > 1-level+slack {
+			t.Errorf("%v beside %v: errs with %v", one, two, wrong)
+		}
+	}
+	if x, i := BiasDifference(Labels{BothPass: 50}, Labels{}, level); x != nil || i.Lower > -1 || i.Upper < 1 {
+		t.Errorf("without labels of one side: %v", i)
+	}
+}
+
 // TestLabelLaws: estimates lie in their intervals, more error is a wider interval,
 // and exchanging pass and fail mirrors all.
 func TestLabelLaws(t *testing.T) {

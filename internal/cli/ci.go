@@ -273,7 +273,7 @@ func (e *Env) restricted(j *ciJob) *Env {
 			return filepath.Join(j.temp, "home"), true
 		case name == "OLOPROOF_ALLOW_EXEC" && !j.in.AllowExec:
 			return "0", true
-		case slices.Contains(j.in.EnvAllow, name), name == "GITHUB_SHA", name == "OLOPROOF_ALLOW_EXEC":
+		case slices.Contains(j.in.EnvAllow, name), name == "GITHUB_SHA", name == "OLOPROOF_ALLOW_EXEC", name == "OLOPROOF_PYTHON":
 			return e.Lookup(name)
 		}
 		return "", false
@@ -299,6 +299,7 @@ func (j *ciJob) do(ctx context.Context) error {
 		if err := j.readBase(ctx); err != nil {
 			return err
 		}
+		defer j.base.close()
 	}
 	r, err := j.candidate(ctx)
 	if err != nil {
@@ -535,6 +536,10 @@ func (j *ciJob) resolve(x *activeRun) error {
 	if err == nil {
 		j.log.Mask(x.resolved.Secrets...)
 		return nil
+	}
+	if _, starts := x.project.suite.System.Starts(j.in.URL != ""); starts != "" && !j.in.AllowExec {
+		return &titledError{err, "Configuration error",
+			"the input allow-exec: true allows it; a proposed change then runs its programs in this job"}
 	}
 	if len(lacking) == 0 {
 		return err

@@ -39,6 +39,13 @@ type proposal struct {
 	unreadable error // why suite or policies at the base commit could not be read
 }
 
+// close gives back what the base commit's data set is copied to.
+func (p *proposal) close() {
+	if p.suite != nil {
+		p.suite.close()
+	}
+}
+
 // readBase reads policies, suite and data set at the base commit.
 func (j *ciJob) readBase(ctx context.Context) error {
 	j.base = &proposal{}

@@ -98,6 +98,8 @@ type workflow struct {
 	hosts     string   // value of the input allowed-hosts, or ""
 	Shards    int      // 0: one job
 	Exec      bool     // the suite starts programs
+	Starts    string   // the key that does
+	own       bool     // what is called is named by the suite alone
 	ByBranch  bool     // policies depend on the branch
 	variables []string // of the environment, that the suite reads
 	Version   string
@@ -144,7 +146,9 @@ func newWorkflow(f ciFlags, dir string) (*workflow, error) {
 	if f.url != "" && s.System.HTTP == nil {
 		return nil, usageError{fmt.Errorf("--url names an endpoint, and the system of %s is of kind %s, which has none: leave --url out", config, s.System.Kind())}
 	}
-	w.Exec = (s.System.Start != nil || s.System.HTTP == nil) && f.url == ""
+	_, w.Starts = s.System.Starts(f.url != "")
+	w.Exec = w.Starts != ""
+	w.own = s.System.HTTP == nil || s.System.Start != nil && f.url == ""
 	if err := w.setURL(f.url); err != nil {
 		return nil, err
 	}
@@ -203,8 +207,12 @@ func nightly(key string) (hour, minute int) {
 
 // setURL decides where the endpoint is called.
 func (w *workflow) setURL(given string) error {
-	if w.Exec {
-		w.hosts = insideHost(w.suite.System.URL())
+	urls := w.suite.System.URLs()
+	if !w.own && len(urls) > 0 {
+		urls[0] = given // in place of the suite's own; others stay
+	}
+	w.hosts = insideHosts(urls)
+	if w.own {
 		return nil
 	}
 	w.url = "${{ vars.OLOPROOF_URL }}"
@@ -229,8 +237,20 @@ func (w *workflow) setURL(given string) error {
 	if u.User != nil {
 		return problem.Errorf("--url holds a user name or password, which would be committed: put it into a header of the suite as ${NAME}")
 	}
-	w.url, w.hosts = given, insideHost(given)
+	w.url = given
 	return nil
+}
+
+// insideHosts are the hosts of URLs that may be called only if they are listed, as
+// the input allowed-hosts takes them.
+func insideHosts(urls []string) string {
+	var all []string
+	for _, u := range urls {
+		if host := insideHost(u); host != "" && !slices.Contains(all, host) {
+			all = append(all, host)
+		}
+	}
+	return strings.Join(all, ",")
 }
 
 // insideHost is the host of a URL when it may be called only if it is listed:
@@ -252,7 +272,7 @@ func insideHost(text string) string {
 
 // setVariables finds out which environment variables the suite reads.
 func (w *workflow) setVariables(given string) error {
-	if w.Preview != "" || given == "" && !w.Exec {
+	if w.Preview != "" || given == "" && !w.own {
 		given = "https://example.com" // the suite's own URL is not what is called
 	}
 	lookup := func(name string) (string, bool) {

@@ -89,6 +89,10 @@ func variants(t *testing.T) []variant {
 	secret := map[string]string{"p/oloproof.yaml": "version: 1\nproject: \"it's # a: [test]\"\ndataset: data/cases.jsonl\nsystem:\n  name: s\n  version: one\n" +
 		"  http: {url: \"https://x.example.com/${TENANT}\", headers: {Authorization: \"Bearer ${RAG_TOKEN}\", X-Key: \"${API_KEY}\"}}\n" +
 		"evaluators:\n  - {type: contains, criterion: answer_correct}\n"}
+	ofKind := func(system string) map[string]string {
+		return map[string]string{"p/oloproof.yaml": "version: 1\nproject: p\ndataset: data/cases.jsonl\nsystem:\n  name: s\n  version: one\n" +
+			system + "evaluators:\n  - {type: contains, criterion: answer_correct}\n"}
+	}
 	var all []variant
 	for _, version := range []string{"", "1.4.0"} {
 		for _, shards := range []string{"", "8", "256"} {
@@ -101,6 +105,11 @@ func variants(t *testing.T) []variant {
 				{name: "no-policy", files: map[string]string{"p/release.yaml": ""}},
 				{name: "secrets", files: secret},
 				{name: "starts", example: true},
+				{name: "callable", files: ofKind("  callable: app:run\n")},
+				{name: "command", files: ofKind("  command: {run: [node, app.mjs], env: {MODEL_KEY: \"${MODEL_KEY}\"}}\n")},
+				{name: "staged", files: ofKind("  rag: {object: \"app:Rag\", depth: 6, top_k: 2}\n")},
+				{name: "staged-http", files: ofKind(stagedHTTP)},
+				{name: "token-program", files: ofKind(tokenProgram)},
 				{name: "starts-elsewhere", example: true, flags: []string{"--url", preview}},
 			} {
 				v.version = version
@@ -287,6 +296,45 @@ func TestWorkflowOfStartedService(t *testing.T) {
 	gate, _ = workflows(t, gitProject(t, true), "--url", preview)
 	if !strings.Contains(gate, "uses: oloproof/") || strings.Contains(gate, "allow-exec") {
 		t.Errorf("with a URL nothing is started, so the container does:\n%s", gate)
+	}
+}
+
+const (
+	stagedHTTP = "  rag:\n    depth: 6\n    top_k: 2\n    http:\n" +
+		"      retrieve: {url: \"http://search:9200/find\", request: {headers: {Authorization: \"Bearer ${SEARCH_KEY}\"}, body: {q: \"{{case.input.q}}\"}}, artifacts: {retrieval/v1: {items: hits, fields: {doc_id: id}}}}\n" +
+		"      generate: {url: \"https://llm.example.com/write\", request: {body: {q: \"{{case.input.q}}\"}}}\n"
+	tokenProgram = "  http: {url: \"https://rag.example.com/answer\", auth: {command: [get-token]}}\n"
+)
+
+// The job has the binary when something in the suite starts a program, and only then.
+func TestWorkflowOfEachKind(t *testing.T) {
+	for _, tt := range []struct {
+		system string
+		flags  []string
+		has    []string
+		hasNot []string
+	}{
+		{"  callable: app:run\n", nil, []string{"run: oloproof ci", "INPUT_ALLOW_EXEC: 'true'", "(system.callable)"}, []string{"INPUT_URL"}},
+		{"  command: {run: [node, app.mjs], env: {MODEL_KEY: \"${MODEL_KEY}\"}}\n", nil, []string{"MODEL_KEY: ${{ secrets.MODEL_KEY }}", "INPUT_ENV_ALLOW: MODEL_KEY", "INPUT_ALLOW_EXEC: 'true'", "(system.command)"}, []string{"INPUT_URL"}},
+		{"  rag: {object: \"app:Rag\", depth: 6, top_k: 2}\n", nil, []string{"run: oloproof ci", "(system.rag.object)"}, []string{"INPUT_URL"}},
+		{stagedHTTP, nil, []string{"uses: oloproof/oloproof-go@main", "allowed-hosts: search", "SEARCH_KEY: ${{ secrets.SEARCH_KEY }}"}, []string{"allow-exec", "url:", "OLOPROOF_URL", "llm.example.com"}},
+		{tokenProgram, nil, []string{"run: oloproof ci", "INPUT_ALLOW_EXEC: 'true'", "INPUT_URL: ${{ vars.OLOPROOF_URL }}", "(system.http.auth.command)"}, nil},
+		{tokenProgram, []string{"--url", "http://10.0.0.7:8000/answer"}, []string{"run: oloproof ci", "INPUT_URL: 'http://10.0.0.7:8000/answer'", "INPUT_ALLOWED_HOSTS: '10.0.0.7'"}, nil},
+	} {
+		root := gitProject(t, false)
+		put(t, root, map[string]string{"p/oloproof.yaml": "version: 1\nproject: p\ndataset: data/cases.jsonl\nsystem:\n  name: s\n  version: one\n" +
+			tt.system + "evaluators:\n  - {type: contains, criterion: answer_correct}\n"})
+		gate, _ := workflows(t, root, tt.flags...)
+		for _, want := range tt.has {
+			if !strings.Contains(gate, want) {
+				t.Errorf("the workflow of%s lacks %q:\n%s", tt.system, want, gate)
+			}
+		}
+		for _, other := range tt.hasNot {
+			if strings.Contains(gate, other) {
+				t.Errorf("the workflow of%s has %q:\n%s", tt.system, other, gate)
+			}
+		}
 	}
 }
 

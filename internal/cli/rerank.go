@@ -27,7 +27,7 @@ type reranker struct {
 // startReranker starts the reranker that the flags name, in the suite's directory.
 func (x *diagnosis) startReranker(ctx context.Context) (*reranker, error) {
 	if !x.env.allowExec() {
-		return nil, problem.Errorf("a reranker is a program, and OLOPROOF_ALLOW_EXEC=0 forbids starting any")
+		return nil, problem.Errorf("a reranker is a program, and OLOPROOF_ALLOW_EXEC=0 forbids starting any here: allow it, or leave the reranker out")
 	}
 	s := x.active.project.suite
 	dir, err := filepath.Abs(s.Dir)

@@ -437,6 +437,9 @@ func (t *Trouble) lines() []string {
 	var all []string
 	if t.Err != nil {
 		all = strings.Split(t.Err.Error(), "\n")
+		for i := range all {
+			all[i] = strings.TrimPrefix(all[i], t.Title+": ") // the title says it
+		}
 	}
 	if t.Remedy != "" {
 		all = append(all, t.Remedy)

@@ -73,14 +73,15 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 	if opt.URL != "" {
 		start = nil
 	}
-	if start != nil && !opt.AllowExec {
-		return nil, s.Problem(start.Pos, "system.start launches a program, which OLOPROOF_ALLOW_EXEC forbids here: allow it, or name a running service with --url")
-	}
-	if at, what := s.System.program(); what != "" && !opt.AllowExec {
-		return nil, s.Problem(at, "%s runs a program, which OLOPROOF_ALLOW_EXEC=0 forbids here: allow it, or serve the system over HTTP (system.http)", what)
-	}
-	if a := h.Auth; a != nil && a.Command != nil && !opt.AllowExec {
-		return nil, s.Problem(a.Pos, "system.http.auth.command runs a program, which OLOPROOF_ALLOW_EXEC forbids here: allow it, or get the token in an earlier step and write bearer: ${TOKEN}")
+	if at, what := s.System.Starts(opt.URL != ""); what != "" && !opt.AllowExec {
+		instead := "serve the system over HTTP (system.http)"
+		switch what {
+		case startKey:
+			instead = "name a running service with --url"
+		case authKey:
+			instead = "get the token in an earlier step and write bearer: ${TOKEN}"
+		}
+		return nil, s.Problem(at, "%s starts a program, which OLOPROOF_ALLOW_EXEC=0 forbids here: allow it, or %s", what, instead)
 	}
 	x := &expander{suite: s, lookup: lookup, opt: opt, launch: start != nil, bin: start != nil || s.System.HTTP == nil}
 	r := &Resolved{URL: opt.URL}
@@ -146,10 +147,21 @@ func (r *Resolved) places() []string {
 	return all
 }
 
-// program returns the place and the key of what makes the system a program; ""
-// for an endpoint.
-func (s *System) program() (Position, string) {
+// Keys that start a program beside an endpoint.
+const (
+	startKey = "system.start"
+	authKey  = "system.http.auth.command"
+)
+
+// Starts returns the place and the path of the key that starts a program; "" when
+// none does. elsewhere says that the endpoint is another one than the suite's own,
+// which runs already.
+func (s *System) Starts(elsewhere bool) (Position, string) {
 	switch {
+	case s.Start != nil && !elsewhere:
+		return s.Start.Pos, startKey
+	case s.HTTP != nil && s.HTTP.Auth != nil && s.HTTP.Auth.Command != nil:
+		return s.HTTP.Auth.Pos, authKey
 	case s.Command != nil:
 		return s.Command.Pos, "system.command"
 	case s.Callable != nil:

@@ -225,9 +225,6 @@ func (r Rule) against(spec evidence.MetricSpec) []fault {
 	if r.Correction != "" && (!spec.AsksModel() || spec.Kind != evidence.Rate) {
 		add("correction", "correction is for the rate of a judge's passes, and no judge gives %s: remove it", spec.ID)
 	}
-	if name, value, sliced := r.Slice(); r.Correction != "" && sliced {
-		add("correction", "correction is for all cases: people's labels are not of the slice %s=%s, where the judge may err otherwise", name, value)
-	}
 	quantity := measured && spec.Kind != evidence.Rate
 	lo, hi := spec.Range[0], spec.Range[1]
 	threshold := func(key string, v *float64) {

@@ -364,24 +364,3 @@ func checkInvariants(t *testing.T, p *Policy) {
 		}
 	}
 }
-
-// TestCorrectionOfASlice: labels are counted over all cases, so they correct no
-// slice.
-func TestCorrectionOfASlice(t *testing.T) {
-	judged := rate("grounded")
-	judged.Type = "groundedness_judge"
-	for scope, want := range map[string]string{"": "", "slice/metadata.topic=billing": "correction is for all cases"} {
-		text := "version: 1\nrules:\n  - {id: r, metric: grounded, kind: non_inferiority, margin: 0.1, correction: ppi}\n"
-		if scope != "" {
-			text = strings.Replace(text, "correction: ppi", "correction: ppi, scope: '"+scope+"', min_support: 20", 1)
-		}
-		p, err := Parse("p.yaml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = p.Check([]evidence.MetricSpec{judged}, []string{"metadata.topic"})
-		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("scope %q: %v, want %q", scope, err, want)
-		}
-	}
-}

@@ -20,6 +20,7 @@ type Stream struct {
 	Frames    []evidence.Value // the frames that are JSON
 	Truncated bool             // it ended without its end signal
 	Done      string           // dotted path of what is true in the last frame only, or eof; "" is the assembler's own
+	Equals    evidence.Value   // what stands at Done in the last frame only; nil is true
 	Fault     string           // an error that the service told in a frame
 	Why       string
 }
@@ -56,18 +57,18 @@ func ReadStream(raw []byte, format stream.Format, name string, question []string
 		points float64
 	}
 	var best *attempt
-	try := func(name, text string, done string) {
+	try := func(name, text, done string, equals evidence.Value) {
 		options := stream.Options{Assemble: name, Format: format, Text: text}
 		switch done {
 		case "":
 		case "eof":
 			options.Done = &stream.Done{EOF: true}
 		default:
-			options.Done = &stream.Done{Path: done}
+			options.Done = &stream.Done{Path: done, Equals: equals}
 		}
 		document, err := stream.Read(bytes.NewReader(raw), options, func() {})
 		a := &attempt{Stream: *s}
-		a.Assemble, a.Text, a.Document, a.Done = name, text, document, done
+		a.Assemble, a.Text, a.Document, a.Done, a.Equals = name, text, document, done, equals
 		var truncated *stream.TruncatedError
 		var told *stream.ServiceError
 		switch {
@@ -90,20 +91,23 @@ func ReadStream(raw []byte, format stream.Format, name string, question []string
 		}
 	}
 	generic := func(name, text string) {
-		try(name, text, "")
+		try(name, text, "", nil)
 		if done := lastFlag(s.Frames); done != "" {
-			try(name, text, done)
+			try(name, text, done, nil)
+		}
+		if done, word := lastLabel(s.Frames); done != "" {
+			try(name, text, done, word)
 		}
 		if best == nil || best.Truncated || best.points < 8 {
-			try(name, text, "eof")
+			try(name, text, "eof", nil)
 		}
 	}
 	if name != "" {
-		try(name, "", "")
+		try(name, "", "", nil)
 	} else {
 		for _, kind := range stream.Kinds() {
 			if kind.Name != stream.Collect && !stream.NeedsText(kind.Name) && (kind.Format == format || kind.Format == "") {
-				try(kind.Name, "", "")
+				try(kind.Name, "", "", nil)
 			}
 		}
 		if path := textPath(s.Frames); path != "" {
@@ -154,32 +158,76 @@ func framesOf(raw []byte, format stream.Format) []evidence.Value {
 }
 
 // textPath finds where the frames of an unknown stream hold their text: the
-// path under which most of them have one, by the words of an answer.
+// path under which most of them have one, by the words of an answer. A text
+// that many frames repeat, such as a kind of event, is a label and no piece of
+// an answer.
 func textPath(frames []evidence.Value) string {
-	counts, points := map[string]int{}, map[string]float64{}
+	texts, points := map[string][]string{}, map[string]float64{}
 	for _, f := range frames {
 		for _, p := range walk(&place{nodes: []*node{parse(f, maxInner)}}) {
 			path, ok := dotted(p.path)
-			if !ok || len(p.nodes) != 1 || p.nodes[0].kind != '"' || path == "" || outside(p.path) {
+			if !ok || len(p.nodes) != 1 || p.nodes[0].kind != '"' || path == "" || outside(p.path) && !is(flat(lastKey(p.path)), pieceWords...) {
 				continue
 			}
 			word := answerWord(lastKey(p.path))
-			if is(flat(lastKey(p.path)), "delta", "token", "chunk") {
+			if is(flat(lastKey(p.path)), pieceWords...) {
 				word = 7
 			}
 			if word > 0 {
-				counts[path]++
+				texts[path] = append(texts[path], p.nodes[0].text)
 				points[path] = float64(word)
 			}
 		}
 	}
 	best, most := "", 0.0
-	for path, n := range counts {
-		if value := points[path] * float64(n); value > most || value == most && path < best {
+	for path, all := range texts {
+		if isLabel(all) {
+			continue
+		}
+		if value := points[path] * float64(len(all)); value > most || value == most && path < best {
 			best, most = path, value
 		}
 	}
 	return best
+}
+
+// pieceWords are keys of frames that hold a piece of the answer.
+var pieceWords = []string{"delta", "token", "chunk", "piece", "fragment"}
+
+// isLabel reports whether the texts of a path are few words that come again and
+// again.
+func isLabel(texts []string) bool {
+	different := map[string]bool{}
+	for _, t := range texts {
+		if strings.ContainsAny(t, " \n") {
+			return false
+		}
+		different[t] = true
+	}
+	return len(texts) > 2 && len(different) <= 1+len(texts)/4
+}
+
+// lastLabel finds a member that tells the kind of a frame, with a word that only
+// the last frame has, where others come again: that is an end signal.
+func lastLabel(frames []evidence.Value) (name string, word evidence.Value) {
+	if len(frames) < 3 {
+		return "", nil
+	}
+	for name, v := range evidence.Members(frames[len(frames)-1]) {
+		text, ok := evidence.Text(v)
+		if !ok || !is(flat(name), "type", "event", "kind", "status", "state", "stage", "op") || strings.Contains(name, ".") || text == "" || len(text) > 40 {
+			continue
+		}
+		before := map[string]bool{}
+		if !slices.ContainsFunc(frames[:len(frames)-1], func(f evidence.Value) bool {
+			other, ok := evidence.Member(f, name)
+			before[string(other)] = true
+			return !ok || other.Kind() != '"' || slices.Equal(other, v)
+		}) && len(before) < len(frames)-1 {
+			return name, v.Clone()
+		}
+	}
+	return "", nil
 }
 
 // lastFlag finds a member that is true in the last frame only.

@@ -68,14 +68,22 @@ func TestReadStream(t *testing.T) {
 
 // A stream of no known service is put together by the text of its frames.
 func TestUnknownStream(t *testing.T) {
-	for _, c := range []struct{ raw, assemble, text, want string }{
-		{"data: {\"piece\": {\"token\": \"Two \"}}\n\ndata: {\"piece\": {\"token\": \"years of it.\"}}\n\ndata: [DONE]\n\n", "append", "piece.token", "Two years of it."},
-		{"{\"reply\": \"Two\"}\n{\"reply\": \"Two years\"}\n{\"reply\": \"Two years of it.\"}\n", "cumulative", "reply", "Two years of it."},
+	for _, c := range []struct{ raw, assemble, text, done, want string }{
+		{"data: {\"piece\": {\"token\": \"Two \"}}\n\ndata: {\"piece\": {\"token\": \"years of it.\"}}\n\ndata: [DONE]\n\n", "append", "piece.token", "", "Two years of it."},
+		{"{\"reply\": \"Two\"}\n{\"reply\": \"Two years\"}\n{\"reply\": \"Two years of it.\"}\n", "cumulative", "reply", "eof", "Two years of it."},
+		// A word that tells the kind of a frame is no piece of an answer, and that of the last frame ends it.
+		{"{\"kind\":\"piece\",\"chunk\":\"Two \"}\n{\"kind\":\"piece\",\"chunk\":\"years \"}\n{\"kind\":\"piece\",\"chunk\":\"of it.\"}\n{\"kind\":\"wrapup\",\"refs\":[{\"key\":\"a\",\"body\":\"Two years.\"}]}\n",
+			"append", "chunk", `kind is "wrapup"`, "Two years of it."},
+		{"{\"event\":\"first\",\"token\":\"Two \"}\n{\"event\":\"second\",\"token\":\"years \"}\n{\"event\":\"third\",\"token\":\"of it.\"}\n", "append", "token", "eof", "Two years of it."},
 	} {
 		raw := []byte(c.raw)
 		s := ReadStream(raw, FormatOf(raw), "", nil)
-		if s.Assemble != c.assemble || s.Text != c.text {
-			t.Errorf("%s: %s of %q, want %s of %q", c.raw, s.Assemble, s.Text, c.assemble, c.text)
+		done := s.Done
+		if s.Equals != nil {
+			done += " is " + string(s.Equals)
+		}
+		if s.Assemble != c.assemble || s.Text != c.text || done != c.done {
+			t.Errorf("%s: %s of %q until %q, want %s of %q until %q", c.raw, s.Assemble, s.Text, done, c.assemble, c.text, c.done)
 			continue
 		}
 		if p := Propose(s.Document, nil); p.Answer == nil || p.Answer.Text != c.want {

@@ -21,7 +21,11 @@ func (p *Proposal) YAML(s *Stream) string {
 		case "eof":
 			b.WriteString(", done: eof")
 		default:
-			fmt.Fprintf(&b, ", done: {path: %s}", word(s.Done))
+			fmt.Fprintf(&b, ", done: {path: %s", word(s.Done))
+			if s.Equals != nil {
+				fmt.Fprintf(&b, ", equals: %s", s.Equals)
+			}
+			b.WriteString("}")
 		}
 		b.WriteString("}\n")
 	}

@@ -198,7 +198,10 @@ func (c *Call) Fill(s *Scope) (*Filled, error) {
 	f := &Filled{Method: c.Method, URL: c.URL}
 	var err error
 	if c.path != nil {
-		if f.Path, err = c.path.render(s, segment); err != nil {
+		if f.Path, err = c.path.render(s, segment); err == nil {
+			err = checkPath(f.Path)
+		}
+		if err != nil {
 			return nil, &FillError{c.Key + ".path", err}
 		}
 	}
@@ -213,8 +216,8 @@ func (c *Call) Fill(s *Scope) (*Filled, error) {
 	f.Query = strings.Join(query, "&")
 	for _, h := range c.headers {
 		text, err := h.Render(s)
-		if err == nil && strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-			err = errors.New("the value holds a line break or another control character, which no header may have")
+		if err == nil {
+			err = checkHeader(text)
 		}
 		if err != nil {
 			return nil, &FillError{h.key, err}
@@ -236,8 +239,28 @@ func (c *Call) Fill(s *Scope) (*Filled, error) {
 	return f, nil
 }
 
-// CheckCase asks that the case have what the templates name of it, and the
-// depth where that comes from the case. A nil sequence names nothing.
+// checkPath refuses a segment that is only dots, written or escaped: a server or
+// a proxy would go up by it, to a place that the suite does not name.
+func checkPath(path string) error {
+	for s := range strings.SplitSeq(path, "/") {
+		if plain, err := url.PathUnescape(s); err == nil && (plain == "." || plain == "..") {
+			return fmt.Errorf("a segment of it is %q, which leads to another path", plain)
+		}
+	}
+	return nil
+}
+
+// checkHeader refuses what would begin another header.
+func checkHeader(value string) error {
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		return errors.New("the value holds a line break or another control character, which no header may have")
+	}
+	return nil
+}
+
+// CheckCase asks that the case have what the templates name of it, that this may
+// stand where it is put, and the depth where that comes from the case. A nil
+// sequence names nothing.
 func (s *Sequence) CheckCase(c *evidence.Case, depth *Mapping) []error {
 	var faults []error
 	scope := &Scope{Case: c}
@@ -265,12 +288,25 @@ func (s *Sequence) CheckCase(c *evidence.Case, depth *Mapping) []error {
 	if s == nil {
 		return faults
 	}
+	fits := func(key string, t *Text, escape func(string) string, allowed func(string) error) {
+		text, err := t.render(scope, escape)
+		if err != nil {
+			return // names more than the case, or was told above
+		}
+		if err := allowed(text); err != nil {
+			faults = append(faults, &FillError{key, err})
+		}
+	}
 	for _, call := range s.calls() {
 		if call.path != nil {
 			check(call.Key+".path", call.path.parts, false)
+			fits(call.Key+".path", call.path, segment, checkPath)
 		}
 		for _, t := range slices.Concat(call.query, call.headers) {
 			check(t.key, t.parts, false)
+		}
+		for _, t := range call.headers {
+			fits(t.key, t.Text, nil, checkHeader)
 		}
 		if call.body != nil {
 			for _, p := range call.body.parts {

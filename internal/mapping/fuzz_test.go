@@ -98,6 +98,12 @@ func TestRequestsHoldWhatTheyAreGiven(t *testing.T) {
 		v, text, id := drawJSON(t, 3), rapid.String().Draw(t, "t"), rapid.String().Draw(t, "id")
 		input := evidence.Value(`{"v": ` + string(v) + `, "t": ` + string(quote(text)) + `}`)
 		f, err := s.Main.Fill(&Scope{Case: &evidence.Case{ID: id, Input: input}})
+		if text == "." || text == ".." { // leads to another path
+			if err == nil {
+				t.Fatalf("path %q", f.Path)
+			}
+			return
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -176,3 +176,48 @@ func TestTemplateTexts(t *testing.T) {
 		}
 	}
 }
+
+// What a case puts into a path or a header stays in its place: one segment, one
+// header. A case that would break out is told when the data set is read.
+func TestPlacesHold(t *testing.T) {
+	calls := &Calls{Main: Request{
+		Key: "request", Method: "POST", Path: "/kb/{{case.input.p}}{{case.input.q}}/ask",
+		Headers: []Pair{{Name: "X-H", Key: "request.headers.X-H", Value: "of {{case.input.h}}"}},
+	}}
+	s, problems := CompileCalls(calls, nil)
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	const elsewhere = "which leads to another path"
+	for _, test := range []struct{ p, q, h, path, fault string }{
+		{"../x", "", "y", "/kb/..%2Fx/ask", ""},
+		{"%2e%2e", "", "y", "/kb/%252e%252e/ask", ""},
+		{"a?b#c", "..", "y", "/kb/a%3Fb%23c../ask", ""},
+		{"...", "", "{{case.id}} ${HOME}", "/kb/.../ask", ""},
+		{"..", "", "y", "", `request.path: a segment of it is "..", ` + elsewhere},
+		{".", ".", "y", "", `request.path: a segment of it is "..", ` + elsewhere},
+		{".", "", "y", "", `request.path: a segment of it is ".", ` + elsewhere},
+		{"a", "", "y\r\nX-Evil: 1", "", "request.headers.X-H: the value holds a line break or another control character, which no header may have"},
+	} {
+		input := evidence.Value(`{"p": ` + string(quote(test.p)) + `, "q": ` + string(quote(test.q)) + `, "h": ` + string(quote(test.h)) + `}`)
+		c := &evidence.Case{ID: "c", Input: input}
+		told := ""
+		for _, err := range s.CheckCase(c, nil) {
+			told += err.Error()
+		}
+		if told != test.fault {
+			t.Errorf("%q, %q, %q: the case is told %q, want %q", test.p, test.q, test.h, told, test.fault)
+		}
+		f, err := s.Main.Fill(&Scope{Case: c})
+		switch {
+		case test.fault != "":
+			if err == nil || err.Error() != test.fault {
+				t.Errorf("%q, %q, %q: %v, want %s", test.p, test.q, test.h, err, test.fault)
+			}
+		case err != nil:
+			t.Error(err)
+		case f.Path != test.path || f.Headers[0][1] != "of "+test.h:
+			t.Errorf("%q, %q, %q: path %s, header %q", test.p, test.q, test.h, f.Path, f.Headers[0][1])
+		}
+	}
+}

@@ -314,11 +314,5 @@ func (c *compiler) expanded(source, key string, documents []string, expand func(
 	return t
 }
 
-// segment escapes a value as one segment of a path. A value that is only dots
-// would lead elsewhere.
-func segment(text string) string {
-	if text == "." || text == ".." {
-		return strings.ReplaceAll(text, ".", "%2E")
-	}
-	return url.PathEscape(text)
-}
+// segment escapes a value as one segment of a path.
+func segment(text string) string { return url.PathEscape(text) }

@@ -160,7 +160,16 @@ func (x *activeRun) describeConnection(w *watch) {
 		endpointLine(out, "TLS", "none: questions, answers and credentials go in the clear")
 	}
 	last := w.last()
-	switch with := strings.Join(last.sent, ", "); {
+	sent := slices.Clone(last.sent)
+	if a := x.project.suite.System.HTTP.Auth; a != nil {
+		switch name := http.CanonicalHeaderKey(a.Name); {
+		case a.Kind == "query":
+			sent = append(sent, "the parameter "+a.Name)
+		case a.Kind == "header" && !slices.Contains(sent, name):
+			sent = append(sent, name)
+		}
+	}
+	switch with := strings.Join(sent, ", "); {
 	case last.status == http.StatusUnauthorized && with == "":
 		endpointLine(out, "auth", "401: the service wants to know who calls, and nothing was sent; add system.http.auth")
 	case last.status == http.StatusUnauthorized:

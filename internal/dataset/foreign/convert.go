@@ -182,7 +182,16 @@ func (r *reader) finish(b *built) (line []byte, fault string) {
 			return nil, fault
 		}
 	}
-	return b.json(), ""
+	return oneLine(b.json())
+}
+
+// oneLine takes the white space out of a case, whose parts come from files that
+// spread values over lines.
+func oneLine(c evidence.Value) (line []byte, fault string) {
+	if err := c.Compact(jsontext.AllowInvalidUTF8(false), jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)); err != nil {
+		return nil, err.Error()
+	}
+	return c, ""
 }
 
 // wantInput says where the input is looked for.
@@ -550,11 +559,7 @@ func setPassages(b *built, f Field, v evidence.Value) string {
 // ownRow takes a row that is a case already.
 func (r *reader) ownRow(number int, v evidence.Value) (line []byte, fault string) {
 	if r.qrels == nil && len(r.own) == 0 {
-		compact := v.Clone()
-		if err := compact.Compact(jsontext.AllowInvalidUTF8(false), jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)); err != nil {
-			return nil, err.Error()
-		}
-		return compact, ""
+		return oneLine(v.Clone())
 	}
 	var b built
 	used := map[string]bool{}

@@ -24,8 +24,8 @@ func reading(t testing.TB, path string, spec Spec) outcome {
 	t.Helper()
 	var o outcome
 	result, err := Read(path, spec, func(r Row) error {
-		if !json.Valid(r.Case) {
-			t.Errorf("row %d is no JSON: %s", r.Number, r.Case)
+		if !json.Valid(r.Case) || strings.ContainsAny(string(r.Case), "\r\n") {
+			t.Errorf("row %d is no JSON on one line: %s", r.Number, r.Case)
 		}
 		o.cases = append(o.cases, string(r.Case))
 		return nil
@@ -77,7 +77,7 @@ func TestFormats(t *testing.T) {
 `, Spec{}, outcome{format: "ragas", cases: []string{
 			`{"input":{"question":"How long?\n"},"expected":{"answer":"Two years","relevant":[{"doc_id":"12"}],"gold_context":[{"doc_id":"12","text":"It is two years."}]},"metadata":{"persona_name":"p"}}`,
 			`{"input":{"question":"Old names?"},"expected":{"answer":{"any_of":["a","b"]}}}`,
-			`{"input":{"messages":[{"role": "user", "content": "Turns"}]}}`,
+			`{"input":{"messages":[{"role":"user","content":"Turns"}]}}`,
 		}, refused: []string{`4/4: field "user_input": the question is empty`}, notes: []string{
 			`field "answer" of row 2 is not taken: it belongs to an answer, not to a case`,
 			`field "contexts" of row 2 is not taken: it belongs to an answer, not to a case`,
@@ -97,18 +97,18 @@ func TestFormats(t *testing.T) {
 		{"langsmith: outputs null, split a text or a list", "l.jsonl", `{"id": "u", "inputs": {"q": "A?"}, "outputs": null, "split": "base", "created_at": "x"}
 {"inputs": {"q": "B?"}, "outputs": {"a": 1}, "split": ["x", "y"], "metadata": {"k": 1}}
 `, Spec{}, outcome{format: "langsmith", cases: []string{
-			`{"id":"u","input":{"q": "A?"},"metadata":{"split":"base"}}`,
-			`{"input":{"q": "B?"},"expected":{"a": 1},"metadata":{"k":1,"split":["x", "y"]}}`,
+			`{"id":"u","input":{"q":"A?"},"metadata":{"split":"base"}}`,
+			`{"input":{"q":"B?"},"expected":{"a":1},"metadata":{"k":1,"split":["x","y"]}}`,
 		}, notes: []string{`field "created_at" of row 1 is not taken`}}},
 		{"braintrust: JSON in cells", "b.csv", "id,input,expected,metadata,tags\n1,\"{\"\"q\"\": 1}\",\"[\"\"a\"\",\"\"b\"\"]\",\"{\"\"k\"\": 2}\",t\n", Spec{Format: "braintrust"},
-			outcome{format: "braintrust", cases: []string{`{"id":"1","input":{"q": 1},"expected":{"answer":{"any_of":["a","b"]}},"metadata":{"k":2,"tags":"t"}}`}}},
+			outcome{format: "braintrust", cases: []string{`{"id":"1","input":{"q":1},"expected":{"answer":{"any_of":["a","b"]}},"metadata":{"k":2,"tags":"t"}}`}}},
 		{"azure", "a.jsonl", `{"query": "A?", "response": "x", "context": "c", "ground_truth": "yes", "retrieval_ground_truth": [{"document_id": "d", "query_relevance_label": 3}, {"document_id": 5, "query_relevance_label": -1}]}`, Spec{},
 			outcome{format: "azure", cases: []string{`{"input":{"question":"A?"},"expected":{"answer":"yes","relevant":[{"doc_id":"d","grade":3},{"doc_id":"5","grade":0}]}}`},
 				notes: []string{"a grade below 0 of row 1 is taken as 0, not relevant", `field "context" of row 1 is not taken: it belongs to an answer, not to a case`, `field "response" of row 1 is not taken: it belongs to an answer, not to a case`}}},
 		{"openai evals: a chat, and a list of ideals", "o.jsonl", `{"input": [{"role": "user", "content": "A?"}], "ideal": ["yes", "Yes."]}
 {"input": "B?", "ideal": "no"}
 `, Spec{}, outcome{format: "openai_evals", cases: []string{
-			`{"input":{"messages":[{"role": "user", "content": "A?"}]},"expected":{"answer":{"any_of":["yes","Yes."]}}}`,
+			`{"input":{"messages":[{"role":"user","content":"A?"}]},"expected":{"answer":{"any_of":["yes","Yes."]}}}`,
 			`{"input":{"question":"B?"},"expected":{"answer":"no"}}`,
 		}}},
 		{"inspect", "i.csv", "input,target,choices,id\nA?,yes,\"[\"\"yes\"\",\"\"no\"\"]\",1\n", Spec{},
@@ -165,11 +165,13 @@ tests:
 		{"own rows with fields and an id", "t.jsonl", `{"id": "x", "Nr": 7, "input": "A?", "topic": "t", "more": 1}`, Spec{ID: "Nr", Fields: []Field{{Target: "metadata.topic", Sources: []string{"topic"}}}},
 			outcome{format: "json", cases: []string{`{"id":"7","input":"A?","metadata":{"topic":"t"}}`}, notes: []string{`field "id" of row 1 is not taken`, `field "more" of row 1 is not taken`}}},
 		{"braintrust as a table", "t.csv", "id,input,expected,metadata,tags\n1,\"{\"\"q\"\": \"\"A?\"\"}\",\"{\"\"answer\"\": 5}\",,\"[\"\"x\"\"]\"\n2,B?,{no JSON,,\n", Spec{},
-			outcome{format: "braintrust", cases: []string{`{"id":"1","input":{"q": "A?"},"expected":{"answer": 5},"metadata":{"tags":["x"]}}`, `{"id":"2","input":{"question":"B?"},"expected":{"answer":"{no JSON"}}`}}},
+			outcome{format: "braintrust", cases: []string{`{"id":"1","input":{"q":"A?"},"expected":{"answer":5},"metadata":{"tags":["x"]}}`, `{"id":"2","input":{"question":"B?"},"expected":{"answer":"{no JSON"}}`}}},
 		{"what Python prints in cells", "t.csv", "user_input,reference,reference_contexts\n\"[{'content': 'Hi', 'type': 'human'}, {'content': \"\"it's\"\", 'n': None}]\",x,\"['a; b\\nc', 'd']\"\n", Spec{},
 			outcome{format: "ragas", cases: []string{`{"input":{"messages":[{"content":"Hi","type":"human"},{"content":"it's","n":null}]},"expected":{"answer":"x","gold_context":[{"doc_id":"gold-1","text":"a; b\nc"},{"doc_id":"gold-2","text":"d"}]}}`}}},
-		{"a table of goldens", "t.csv", "input,expected_output,context,additional_metadata\nA?,x,one; still one|two,{'k': 1}\n", Spec{},
-			outcome{format: "deepeval", cases: []string{`{"input":{"question":"A?"},"expected":{"answer":"x","gold_context":[{"doc_id":"gold-1","text":"one; still one"},{"doc_id":"gold-2","text":"two"}]},"metadata":{"k":1}}`}}},
+		{"goldens over several lines", "t.json", "[\n {\n  \"input\": \"A?\",\n  \"expected_output\": \"[1]\",\n  \"additional_metadata\": {\n   \"l\": [\n    \"x\"\n   ]\n  }\n }\n]\n", Spec{},
+			outcome{format: "deepeval", cases: []string{`{"input":{"question":"A?"},"expected":{"answer":"[1]"},"metadata":{"l":["x"]}}`}}},
+		{"a table of goldens", "t.csv", "input,expected_output,context,additional_metadata\nA?,[1],one; still one|two,{'k': 1}\n", Spec{},
+			outcome{format: "deepeval", cases: []string{`{"input":{"question":"A?"},"expected":{"answer":"[1]","gold_context":[{"doc_id":"gold-1","text":"one; still one"},{"doc_id":"gold-2","text":"two"}]},"metadata":{"k":1}}`}}},
 		{"grades that are none", "t.jsonl", `{"question": "A?", "relevant": [{"doc_id": "d", "grade": "NaN"}]}`, Spec{},
 			outcome{format: "json", refused: []string{`1/1: field "relevant": [0]: grade: want a finite number, found "NaN"`}}},
 		{"a workbook", "t.csv", "PK\x03\x04" + strings.Repeat("\x00", 40), Spec{}, outcome{err: "cannot read the data set: the file is a zip archive, as .xlsx and .ods are: save the table as CSV, or unpack it"}},
@@ -290,7 +292,7 @@ func TestTREC(t *testing.T) {
 	}
 	own := file(t, "c.jsonl", `{"id": 301, "input": {"q": "x"}, "expected": {"answer": "a"}}`+"\n")
 	got := reading(t, own, Spec{Qrels: qrels})
-	if len(got.cases) != 1 || !strings.HasPrefix(got.cases[0], `{"id":"301","input":{"q": "x"},"expected":{"answer":"a","relevant":[{"doc_id":"FR9`) {
+	if len(got.cases) != 1 || !strings.HasPrefix(got.cases[0], `{"id":"301","input":{"q":"x"},"expected":{"answer":"a","relevant":[{"doc_id":"FR9`) {
 		t.Errorf("joined to cases: %+v", got)
 	}
 }

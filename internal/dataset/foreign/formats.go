@@ -84,7 +84,7 @@ func formats() map[string]*format {
 			marks: []string{"expected_output", "expectedOutput", "actual_output,input", "actualOutput,input", "retrieval_context,input", "retrievalContext,input"},
 			fields: []Field{
 				field("input.question", "question", "input"),
-				field("expected.answer", "answer", "expected_output", "expectedOutput"),
+				field("expected.answer", "text", "expected_output", "expectedOutput"),
 				field("expected.gold_context", "passages", "context"),
 				field("metadata", "json", "additional_metadata", "additionalMetadata"),
 				field("metadata.name", "", "name"), field("metadata.source_file", "", "source_file", "sourceFile"),

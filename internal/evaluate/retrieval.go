@@ -38,11 +38,10 @@ type retrieval struct {
 // above 0, a unit named twice with its highest grade. Labels that [retrieval.checkCase]
 // refuses are left out.
 func (r retrieval) labels(c *evidence.Case) []label {
-	relevant, _ := evidence.Member(c.Expected, "relevant")
 	var labels []label
-	for v := range evidence.Elements(relevant) {
-		l, fault := r.label(v)
-		if fault != "" || l.grade <= 0 {
+	for named, err := range evidence.Judgments(c) {
+		l, ok := r.label(named)
+		if err != nil || !ok || l.grade <= 0 {
 			continue
 		}
 		if at := slices.IndexFunc(labels, func(o label) bool { return o.unit == l.unit }); at >= 0 {
@@ -54,53 +53,26 @@ func (r retrieval) labels(c *evidence.Case) []label {
 	return labels
 }
 
-// label reads one entry of expected.relevant, or says what is wrong with it.
-func (r retrieval) label(v evidence.Value) (label, string) {
-	l := label{grade: 1}
-	if v.Kind() != '{' {
-		return l, "want an object such as {\"doc_id\": \"…\"}, found " + evidence.Shorten(v, 60)
+// label is what an entry names as relevant. It is not ok when chunks are the unit
+// and the entry names none.
+func (r retrieval) label(named evidence.Relevant) (l label, ok bool) {
+	l = label{unit{named.DocID, named.ChunkID}, named.Grade}
+	if r.chunk {
+		return l, l.chunk != ""
 	}
-	doc, hasDoc := evidence.Member(v, "doc_id")
-	if l.doc, _ = evidence.Text(doc); hasDoc && l.doc == "" {
-		return l, "doc_id: want a string that is not empty, found " + evidence.Shorten(doc, 60)
-	}
-	chunk, _ := evidence.Member(v, "chunk_id")
-	hasChunk := !evidence.IsNull(chunk)
-	if l.chunk, _ = evidence.Text(chunk); hasChunk && l.chunk == "" {
-		return l, "chunk_id: want a string that is not empty, found " + evidence.Shorten(chunk, 60)
-	}
-	if grade, ok := evidence.Member(v, "grade"); ok {
-		var err error
-		l.grade, err = strconv.ParseFloat(string(grade), 64)
-		if grade.Kind() != '0' || err != nil || l.grade < 0 {
-			return l, "grade: want a finite number of at least 0, found " + evidence.Shorten(grade, 60)
-		}
-	}
-	switch {
-	case !hasDoc:
-		return l, "no doc_id"
-	case r.chunk && !hasChunk:
-		return l, "no chunk_id, which relevance_unit: chunk needs"
-	case !r.chunk:
-		l.chunk = ""
-	}
-	return l, ""
+	l.chunk = ""
+	return l, true
 }
 
 // checkCase says which labels of the case are malformed.
 func (r retrieval) checkCase(c *evidence.Case) []string {
-	relevant, ok := evidence.Member(c.Expected, "relevant")
-	if !ok || evidence.IsNull(relevant) {
-		return nil
-	}
-	if relevant.Kind() != '[' {
-		return []string{"expected.relevant: want a list of {doc_id, chunk_id, grade}, found " + evidence.Shorten(relevant, 60)}
-	}
 	var messages []string
 	n := 0
-	for v := range evidence.Elements(relevant) {
-		if _, fault := r.label(v); fault != "" {
-			messages = append(messages, fmt.Sprintf("expected.relevant[%d]: %s", n, fault))
+	for named, err := range evidence.Judgments(c) {
+		if err != nil {
+			messages = append(messages, err.Error())
+		} else if _, ok := r.label(named); !ok {
+			messages = append(messages, fmt.Sprintf("expected.relevant[%d]: no chunk_id, which relevance_unit: chunk needs", n))
 		}
 		n++
 	}
@@ -109,9 +81,8 @@ func (r retrieval) checkCase(c *evidence.Case) []string {
 
 // Applicable implements [Evaluator]: the case must name something relevant.
 func (r retrieval) Applicable(c *evidence.Case) string {
-	relevant, _ := evidence.Member(c.Expected, "relevant")
-	for v := range evidence.Elements(relevant) {
-		if l, fault := r.label(v); fault == "" && l.grade > 0 {
+	for named, err := range evidence.Judgments(c) {
+		if l, ok := r.label(named); err == nil && ok && l.grade > 0 {
 			return ""
 		}
 	}

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"iter"
 	"strconv"
 )
 
@@ -9,45 +10,62 @@ import (
 // meant, or one chunk.
 type Relevant struct {
 	DocID   string
-	ChunkID string // "" is the whole document
+	ChunkID string  // "" is the whole document
+	Grade   float64 // at least 0, which is not relevant
 }
 
 // RelevantOf returns what a case names as relevant, in its order: the entries
 // with a grade above 0. The error names an entry that is malformed.
 func RelevantOf(c *Case) ([]Relevant, error) {
-	list, _ := Member(c.Expected, "relevant")
-	if IsNull(list) {
-		return nil, nil
-	}
-	if list.Kind() != '[' {
-		return nil, fmt.Errorf("expected.relevant: want a list of {doc_id, chunk_id, grade}, found %s", Shorten(list, 60))
-	}
 	var all []Relevant
-	n := 0
-	for v := range Elements(list) {
-		r, grade, err := relevant(v)
+	for r, err := range Judgments(c) {
 		if err != nil {
-			return nil, fmt.Errorf("expected.relevant[%d]: %w", n, err)
+			return nil, err
 		}
-		if grade > 0 {
+		if r.Grade > 0 {
 			all = append(all, r)
 		}
-		n++
 	}
 	return all, nil
 }
 
-func relevant(v Value) (r Relevant, grade float64, err error) {
-	if r.DocID, r.ChunkID, err = passageName(v); err != nil {
-		return r, 0, err
-	}
-	grade = 1
-	if g, ok := Member(v, "grade"); ok {
-		if grade, err = strconv.ParseFloat(string(g), 64); g.Kind() != '0' || err != nil || grade < 0 {
-			return r, 0, fmt.Errorf("grade: want a finite number of at least 0, found %s", Shorten(g, 60))
+// Judgments are the entries of expected.relevant, in their order. The error
+// names one that is malformed; those that follow it come all the same.
+func Judgments(c *Case) iter.Seq2[Relevant, error] {
+	return func(yield func(Relevant, error) bool) {
+		list, _ := Member(c.Expected, "relevant")
+		if IsNull(list) {
+			return
+		}
+		if list.Kind() != '[' {
+			yield(Relevant{}, fmt.Errorf("expected.relevant: want a list of {doc_id, chunk_id, grade}, found %s", Shorten(list, 60)))
+			return
+		}
+		n := 0
+		for v := range Elements(list) {
+			r, err := relevant(v)
+			if err != nil {
+				err = fmt.Errorf("expected.relevant[%d]: %w", n, err)
+			}
+			if !yield(r, err) {
+				return
+			}
+			n++
 		}
 	}
-	return r, grade, nil
+}
+
+func relevant(v Value) (r Relevant, err error) {
+	if r.DocID, r.ChunkID, err = passageName(v); err != nil {
+		return r, err
+	}
+	r.Grade = 1
+	if g, ok := Member(v, "grade"); ok {
+		if r.Grade, err = strconv.ParseFloat(string(g), 64); g.Kind() != '0' || err != nil || r.Grade < 0 {
+			return r, fmt.Errorf("grade: want a finite number of at least 0, found %s", Shorten(g, 60))
+		}
+	}
+	return r, nil
 }
 
 // passageName reads doc_id and chunk_id of an entry.

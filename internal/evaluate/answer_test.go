@@ -127,7 +127,7 @@ func TestQuantities(t *testing.T) {
 		"EUR 5, 5 EUR, 5€, €5 and US$7":    "5 EUR×1; 5 EUR×1; 5 EUR×1; 5 EUR×1; 7 USD×1",
 		"1.2M users, 5k, 3 million, 2 bn":  "1200000; 5000; 3000000; 2",
 		"$3 million":                       "3000000 USD×1",
-		"1,200,000 and 1,2 and 12,345,6":   "1200000; 1; 2; 12345; 6",
+		"1,200,000 and 1,2 and 12,345,6 and 1.234,5 and 0,5%":   "1200000",
 		"1 200 m, 1\u00a0200 m, 1'200 m":   "1; 200 length×1; 1200 length×1; 1200 length×1",
 		"-5 °C to −3.5 °C":                 "-5 celsius×1; -3.5 celsius×1",
 		"5-7 days, 2026-11-30":             "5; 7 time×86400; 2026; 11; 30",
@@ -155,6 +155,11 @@ func TestQuantities(t *testing.T) {
 		}
 		if strings.Join(got, "; ") != want {
 			t.Errorf("%q: %q, want %q", text, strings.Join(got, "; "), want)
+		}
+	}
+	for _, text := range []string{"0.12", "1,234.5", "5.000.00"} {
+		if q := quantities(text, true); len(q) != 0 {
+			t.Errorf("%q with decimal commas: %v", text, q)
 		}
 	}
 	if q := quantities("1.200,50 €", true); len(q) != 1 || q[0].value != 1200.5 || q[0].unit.dimension != "EUR" {

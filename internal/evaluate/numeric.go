@@ -46,7 +46,11 @@ func (e numericAnswer) wanted(v evidence.Value) (q quantity, fault string) {
 		text, _ := evidence.Text(v)
 		all := quantities(text, e.comma)
 		if len(all) != 1 {
-			return q, fmt.Sprintf("want a number or a text with one number, such as \"24 months\": there are %d", len(all))
+			fault = fmt.Sprintf("want a number or a text with one number, such as \"24 months\": there are %d", len(all))
+			if other := quantities(text, !e.comma); len(all) == 0 && len(other) == 1 {
+				fault += map[bool]string{false: " (with decimal: comma it is one)", true: " (with decimal: point it is one)"}[e.comma]
+			}
+			return q, fault
 		}
 		if q = all[0]; q.unit.dimension == "" {
 			q.unit = e.unit

@@ -175,12 +175,10 @@ func (r *reader) number() (float64, bool) {
 	if r.comma {
 		point = ','
 	}
-	decimals := false
 	if r.rune(r.at) == point && digit(r.rune(r.at+1)) {
 		r.at++
 		digits.WriteByte('.')
 		run()
-		decimals = true
 	}
 	if e := r.rune(r.at); (e == 'e' || e == 'E') && !grouped {
 		at := r.at + 1
@@ -193,9 +191,10 @@ func (r *reader) number() (float64, bool) {
 			run()
 		}
 	}
-	// 1.2.3 is a version or a date.
-	if decimals && r.rune(r.at) == point && digit(r.rune(r.at+1)) || r.rune(start-1) == point && digit(r.rune(start-2)) {
-		for digit(r.rune(r.at)) || r.rune(r.at) == point && digit(r.rune(r.at+1)) {
+	// What goes on is a version, a date, or a number with the other decimal sign:
+	// 0,5 is not 0 and 5.
+	if r.joined() {
+		for digit(r.rune(r.at)) || r.joined() {
 			r.at++
 		}
 		return 0, false
@@ -205,6 +204,12 @@ func (r *reader) number() (float64, bool) {
 	}
 	value, err := strconv.ParseFloat(digits.String(), 64)
 	return value, err == nil && !math.IsInf(value, 0)
+}
+
+// joined reports whether a point or a comma with a digit behind it follows.
+func (r *reader) joined() bool {
+	c := r.rune(r.at)
+	return (c == '.' || c == ',') && digit(r.rune(r.at+1))
 }
 
 // group reports whether a separator of thousands and three digits stand at i.

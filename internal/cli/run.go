@@ -636,6 +636,13 @@ func (x *activeRun) notes() []string {
 	if note := x.deployedNote(); note != "" {
 		notes = append(notes, note)
 	}
+	if n := x.tally.cache.ExecutionHits; n > 0 && len(x.project.suite.Measures) > 0 {
+		note := countOf(n, "reused answer") + ": latency, tokens and cost are those of the calls at the time"
+		if slices.ContainsFunc(x.project.suite.Measures, func(q suite.Measure) bool { return q.Type == "error_rate" }) {
+			note += "; an error is never reused, so the error rate says nothing of the service as it is now"
+		}
+		notes = append(notes, note)
+	}
 	if n := x.tally.contradictions; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d cases recorded a context that contradicts their retrieval: inspect RUN --case ID shows both", n))
 	}

@@ -82,55 +82,6 @@ func TestReadmeExample(t *testing.T) {
 	}
 }
 
-// TestReadmeOwnEndpoint makes a suite of the README's fragments, for a service
-// that answers as the README says.
-func TestReadmeOwnEndpoint(t *testing.T) {
-	blocks := indented(t, "README.md")
-	answer, system := blockWith(t, blocks, `{"choices"`), blockWith(t, blocks, "output_path:")
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer secret-of-the-test" {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, answer)
-	}))
-	defer server.Close()
-
-	d := reader(t)
-	d.env = append(d.env, "RAG_TOKEN=secret-of-the-test")
-	written := regexp.MustCompile("(?m)^- `(my-suite/[^`]+)`").FindAllStringSubmatch(readFile(t, "README.md"), -1)
-	for _, command := range []string{"oloproof init --url http://localhost:8000/answer my-suite"} {
-		if !strings.Contains(strings.Join(blocks, ""), "./"+command+"\n") {
-			t.Fatalf("README.md does not type %s", command)
-		}
-		d.run(command)
-	}
-	if len(written) != 3 {
-		t.Errorf("README.md names %d files that init writes", len(written))
-	}
-	for _, name := range written {
-		if _, err := os.Stat(filepath.Join(d.dir, name[1])); err != nil {
-			t.Error(err)
-		}
-	}
-
-	d.dir = filepath.Join(d.dir, "my-suite")
-	system = strings.ReplaceAll(strings.TrimSuffix(system, "\n"), "http://localhost:8000/answer", server.URL)
-	d.write("oloproof.yaml", "version: 1\nproject: own\ndataset: data/cases.jsonl\nsystem:\n  name: own\n  version: v\n  "+
-		strings.ReplaceAll(system, "\n", "\n  ")+"\n"+blockWith(t, blocks, "evaluators:"))
-	d.write("data/cases.jsonl", blockWith(t, blocks, `{"id": "seats"`))
-	printed := d.run("oloproof check")
-	for _, want := range []string{"answer_correct: passed", "hit_rate_at_2: passed", "Next: oloproof run\n"} {
-		if !strings.Contains(printed, want) {
-			t.Errorf("oloproof check does not print %q:\n%s", want, printed)
-		}
-	}
-	if printed := d.run("oloproof run"); d.code != 3 || strings.Contains(printed, "secret-of-the-test") {
-		t.Errorf("oloproof run ends with %d, want 3: one case establishes nothing\n%s", d.code, printed)
-	}
-}
-
 // TestReadmeProbe walks from the URL of a service of an unknown shape to a gate,
 // by the commands of the README and nothing else.
 func TestReadmeProbe(t *testing.T) {
@@ -173,13 +124,17 @@ func TestReadmeProbe(t *testing.T) {
 	}
 }
 
-// TestReadmeOtherShape makes a suite of the README's fragments for a service of
-// its own shape.
-func TestReadmeOtherShape(t *testing.T) {
+// TestReadmeOwnShape makes a suite of the README's fragments, for a service that
+// is asked and answers as the README says.
+func TestReadmeOwnShape(t *testing.T) {
 	blocks := indented(t, "README.md")
 	answer, system := blockWith(t, blocks, `{"ok": true`), blockWith(t, blocks, "markers:")
 	var asked struct{ Message, Session string }
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret-of-the-test" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
 		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || r.URL.Path != "/chat" {
 			http.NotFound(w, r)
 			return
@@ -189,18 +144,52 @@ func TestReadmeOtherShape(t *testing.T) {
 	}))
 	defer server.Close()
 	d := reader(t)
+	d.env = append(d.env, "RAG_TOKEN=secret-of-the-test")
+	command := "oloproof init --url http://localhost:8000/chat by-hand"
+	if !strings.Contains(strings.Join(blocks, ""), "./"+command+"\n") {
+		t.Fatalf("README.md does not type %s", command)
+	}
+	d.run(command)
+	written := regexp.MustCompile("(?m)^- `my-suite/([^`]+)`").FindAllStringSubmatch(readFile(t, "README.md"), -1)
+	if len(written) != 3 {
+		t.Errorf("README.md names %d files that are written", len(written))
+	}
+	d.dir = filepath.Join(d.dir, "by-hand")
+	for _, name := range written {
+		if _, err := os.Stat(filepath.Join(d.dir, name[1])); err != nil {
+			t.Error(err)
+		}
+	}
 	system = strings.ReplaceAll(strings.TrimSuffix(system, "\n"), "http://localhost:8000", server.URL)
-	d.write("oloproof.yaml", "version: 1\nproject: own\ndataset: cases.jsonl\nsystem:\n  name: own\n  version: v\n  "+
-		strings.ReplaceAll(system, "\n", "\n  ")+"\n"+blockWith(t, blocks, "evaluators:")+"  - {type: citation_validity, require_citations: true}\n")
-	d.write("cases.jsonl", blockWith(t, blocks, `{"id": "seats"`))
+	d.write("oloproof.yaml", "version: 1\nproject: own\ndataset: data/cases.jsonl\nsystem:\n  name: own\n  version: v\n  "+
+		strings.ReplaceAll(system, "\n", "\n  ")+"\n"+blockWith(t, blocks, "evaluators:"))
+	d.write("data/cases.jsonl", blockWith(t, blocks, `{"id": "seats"`))
 	printed := d.run("oloproof check")
-	for _, want := range []string{"answer_correct: passed", "hit_rate_at_2: passed", "citations_valid: passed", "retrieval/v1 (context): depth 4, 1 candidate: kb-03\n"} {
+	for _, want := range []string{"answer_correct: passed", "hit_rate_at_2: passed", "citations_valid: passed", "retrieval/v1 (context): depth 4, 1 candidate: kb-03\n", "Next: oloproof run\n"} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("oloproof check does not print %q:\n%s", want, printed)
 		}
 	}
 	if asked.Message != "How many seats?" || len(asked.Session) != 36 {
 		t.Errorf("the service was asked %+v", asked)
+	}
+	if printed := d.run("oloproof run"); d.code != 3 || strings.Contains(printed, "secret-of-the-test") {
+		t.Errorf("oloproof run ends with %d, want 3: one case establishes nothing\n%s", d.code, printed)
+	}
+}
+
+// TestReadmeWorkflow finds the steps of the README in the workflow of
+// docs/github.md, which is checked by itself.
+func TestReadmeWorkflow(t *testing.T) {
+	steps := strings.Split(strings.TrimSpace(blockWith(t, indented(t, "README.md"), "uses: oloproof/")), "\n")
+	workflow := readFile(t, "docs/github.md")
+	for _, line := range steps {
+		if !strings.Contains(workflow, strings.TrimSpace(line)+"\n") {
+			t.Errorf("docs/github.md does not have the README's line %s", line)
+		}
+	}
+	if len(steps) != 10 {
+		t.Errorf("the README's steps take %d lines, want 10", len(steps))
 	}
 }
 

@@ -288,7 +288,7 @@ func TestTroubleIsPublished(t *testing.T) {
 		t.Errorf("%+v", r.Annotations)
 	}
 	for where, text := range map[string]string{"summary": r.Summary, "comment": k.comments[0].Body} {
-		if !strings.HasPrefix(text, "### ⚪ Gate: none, nothing was decided (exit 2)\n\n**Configuration error**\n") || !strings.Contains(text, "`correct the file`") {
+		if !strings.HasPrefix(text, "### ⚪ Gate: none, nothing was decided (exit 2)\n\n**Configuration error**\n") || !strings.Contains(text, "`correct the file`") || strings.Count(text, "Configuration error") != 1 {
 			t.Errorf("the %s is\n%s", where, text)
 		}
 		if n := strings.Count(text, "and so on"); n != 40 {

@@ -196,17 +196,18 @@ func differs(a, b *evidence.Manifest) string {
 }
 
 func sameMetrics(a, b []evidence.MetricSpec) bool {
-	a, b = unserved(a), unserved(b)
+	a, b = asAsked(a), asAsked(b)
 	x, errA := json.Marshal(a)
 	y, errB := json.Marshal(b)
 	return errA == nil && errB == nil && bytes.Equal(x, y)
 }
 
-// unserved leaves out which models judged, which shards need not share.
-func unserved(specs []evidence.MetricSpec) []evidence.MetricSpec {
+// asAsked leaves out which models judged and what people's labels say of them, which
+// shards need not share.
+func asAsked(specs []evidence.MetricSpec) []evidence.MetricSpec {
 	specs = slices.Clone(specs)
 	for i := range specs {
-		specs[i].Served = nil
+		specs[i].Served, specs[i].Trust = nil, nil
 	}
 	return specs
 }
@@ -239,11 +240,24 @@ func addJudges(m, shard *evidence.Manifest) {
 	}
 }
 
+// commonTrust is what every shard says of the judge of a metric; nil when they do
+// not say the same, since the labels of one model are not those of another.
+func commonTrust(shards []*store.Run, metric int) *evidence.Trust {
+	first := shards[0].Manifest.Metrics[metric]
+	for _, s := range shards {
+		spec := s.Manifest.Metrics[metric]
+		if first.Trust == nil || spec.Trust == nil || *spec.Trust != *first.Trust || !slices.Equal(spec.Served, first.Served) {
+			return nil
+		}
+	}
+	return first.Trust
+}
+
 func mergedManifest(shards []*store.Run) *evidence.Manifest {
 	m := *shards[0].Manifest
 	m.Dataset.Cases = m.Shard.Total
 	m.Shard, m.Files, m.Stopped, m.Gate, m.Policies, m.Notes = nil, nil, "", "", nil, nil
-	m.Metrics, m.Judges = unserved(m.Metrics), nil
+	m.Metrics, m.Judges = asAsked(m.Metrics), nil
 	for _, s := range shards {
 		addJudges(&m, s.Manifest)
 		if s.Manifest.StartedAt.Before(m.StartedAt) {
@@ -258,6 +272,9 @@ func mergedManifest(shards []*store.Run) *evidence.Manifest {
 				m.Notes = append(m.Notes, note)
 			}
 		}
+	}
+	for i := range m.Metrics {
+		m.Metrics[i].Trust = commonTrust(shards, i)
 	}
 	return &m
 }

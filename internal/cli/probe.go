@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/netguard"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/redact"
 	"github.com/oloproof/oloproof-go/internal/report"
@@ -61,7 +62,7 @@ answer without secrets; --from tries a mapping on it and calls nothing.`,
 		},
 	}
 	f.formatFlags.add(cmd)
-	cmd.Flags().StringVar(&f.input, "input", `{"question": "What can you help me with?"}`, "JSON body of the request, or the `file` that holds it")
+	cmd.Flags().StringVar(&f.input, "input", firstInput, "JSON body of the request, or the `file` that holds it")
 	cmd.Flags().StringVar(&f.method, "method", "POST", "HTTP `method`: POST, PUT or GET")
 	cmd.Flags().BoolVar(&f.stream, "stream", false, "read the answer as a stream, whatever its content type says")
 	cmd.Flags().StringArrayVar(&f.headers, "header", nil, "request header as 'Name: ${VARIABLE}'; may be given several times (`header`)")
@@ -156,6 +157,9 @@ type answered struct {
 	Text      string            `json:"text,omitempty"`
 }
 
+// firstInput is what a service is sent that nothing else is meant for.
+const firstInput = `{"question": "What can you help me with?"}`
+
 // recordSchema marks a file that --record wrote.
 const recordSchema = "oloproof/probe/v1"
 
@@ -197,6 +201,12 @@ func (r *probing) call(ctx context.Context, address string) error {
 	}
 	if err := bareURL(address); err != nil {
 		return err
+	}
+	if r.flags.method == "GET" {
+		if r.flags.input != firstInput {
+			return usageError{errors.New("--method GET and --input do not go together: a GET has no body, write the question into the URL, such as '…?q=How+many%3F'")}
+		}
+		input = nil
 	}
 	req, err := http.NewRequestWithContext(ctx, r.flags.method, full, bytes.NewReader(input))
 	if err != nil {
@@ -266,7 +276,12 @@ func (r *probing) send(req *http.Request) error {
 		if req.Context().Err() != nil {
 			return req.Context().Err()
 		}
-		return problem.Errorf("no answer from %s: %s\n  %s", r.publicURL(), r.redact.String(httpsystem.ErrorText(err)), unreached(req.URL))
+		text := fmt.Sprintf("no answer from %s: %s", r.publicURL(), r.redact.String(httpsystem.ErrorText(err)))
+		var refused *netguard.Refusal
+		if !errors.As(err, &refused) { // that one says what to do itself
+			text += "\n  " + unreached(req.URL)
+		}
+		return problem.Errorf("%s", text)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxProbed+1))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -35,11 +36,71 @@ func (r *probing) print() error {
 	}
 	b.WriteString("\n")
 	r.printFound(&b)
+	if r.empty() {
+		fmt.Fprintf(&b, "\n%s\n", r.nothing())
+		_, err := r.env.Stdout.Write([]byte(b.String()))
+		return err
+	}
 	r.printMapped(&b)
 	fmt.Fprintf(&b, "\nFor system.http of the suite, beside url:\n\n%s", indented(r.keys, "    "))
 	fmt.Fprintf(&b, "\nNext: %s\n", report.Clean(r.again("--write my-suite")))
 	_, err := r.env.Stdout.Write([]byte(b.String()))
 	return err
+}
+
+// empty reports whether there is nothing in the body that could be judged.
+func (r *probing) empty() bool {
+	return r.preset == nil && r.proposal.Answer == nil && r.proposal.Sources == nil
+}
+
+// nothing says what to do with a body that holds nothing to judge. Such a one
+// may be where an answer begins.
+func (r *probing) nothing() string {
+	l := probe.FindLater(r.document, r.Status)
+	if l == nil {
+		return "There is nothing in this body that could be judged. Was it an error, or does the service take the question under another name? See --input."
+	}
+	next := "URL"
+	if place, _, more := strings.Cut(r.URL, "?"); !more && place != "" {
+		next = strings.TrimSuffix(place, "/") + "/" + l.Value
+	}
+	headers := ""
+	for _, h := range r.Headers {
+		headers += " --header " + shellWord(h)
+	}
+	if !l.Work {
+		return lines(
+			"The body holds little but "+l.ID+": it may open a session in which the question is asked next.",
+			"Look at the answer of that request, wherever the service takes it, and let that be the suite:", "",
+			"    oloproof probe "+shellWord(next+"/ask")+" --input '{\"question\": \"…\"}'"+headers+" --write my-suite", "",
+			"Then put the present URL back into it, and beside url, with the body that is there:", "",
+			"    setup: {}   # opens the session, each attempt its own",
+			"    request: {path: \"/{{setup."+l.ID+"}}/ask\"}", "",
+			"More: several requests, in docs/endpoints.md")
+	}
+	why, state := fmt.Sprintf("status %d", r.Status), l.State
+	if state != "" {
+		why = state + " is " + strconv.Quote(l.Word)
+	} else {
+		state = "status"
+	}
+	body, _ := r.template(textsOf(evidence.Value(r.Input)))
+	return lines(
+		"The service seems to take the question and to answer later: "+why+", and "+l.ID+" names the work.",
+		"Look at the answer when it is there, wherever the service has it, and let that be the suite:", "",
+		"    oloproof probe "+shellWord(next)+" --method GET"+headers+" --write my-suite", "",
+		"Then put the present URL back into it, and in place of request:", "",
+		"    request: {body: "+body+"}",
+		"    poll: {path: \"/{{accepted."+l.ID+"}}\", until: {path: "+state+", equals: done}}   # the word that says that it is done", "",
+		"More: work in the background, in docs/endpoints.md")
+}
+
+// lines joins lines, which may hold what came from outside.
+func lines(all ...string) string {
+	for i := range all {
+		all[i] = report.Clean(all[i])
+	}
+	return strings.Join(all, "\n")
 }
 
 func (r *probing) printCall(b *strings.Builder) {

@@ -152,10 +152,10 @@ func askedBy(p *suite.Preset) func(question string) string {
 
 // write writes the suite of what was seen.
 func (r *probing) write(dir string) error {
-	if r.preset == nil && r.proposal.Answer == nil && r.proposal.Sources == nil {
-		return problem.Errorf("neither an answer nor a list of sources was found in the body: there is nothing to write a suite of\n  was it an error? oloproof probe without --write shows what was seen")
+	if r.empty() {
+		return problem.Errorf("neither an answer nor a list of sources was found in the body: there is nothing to write a suite of\n  the same command without --write says what was seen, and what to do")
 	}
-	o := ownSuite{dir: dir, url: r.URL, keys: r.keys, input: asked}
+	o := ownSuite{dir: dir, url: r.suiteURL(), keys: r.keys, input: asked}
 	if o.url == "" {
 		o.url = "http://localhost:8000/answer"
 		o.notes = append(o.notes, "The answer came from a file: write the URL of the service.")
@@ -167,10 +167,15 @@ func (r *probing) write(dir string) error {
 	if len(texts) > 0 {
 		o.questions = texts[:1]
 	}
+	if _, question := r.asked(); question != "" {
+		o.questions = []string{question}
+	}
 	access := r.accessKeys()
 	body, plain := r.template(texts)
 	switch {
-	case len(r.Input) == 0 || plain && r.preset == nil:
+	case r.Method == "GET" && r.preset == nil:
+		access += r.getRequest()
+	case len(r.Input) == 0 || plain && r.preset == nil && (r.Method == "" || r.Method == "POST"):
 	case r.Method != "" && r.Method != "POST":
 		access += fmt.Sprintf("request: {method: %s, body: %s}\n", r.Method, body)
 	default:
@@ -184,6 +189,58 @@ func (r *probing) write(dir string) error {
 		o.keys = access + o.keys
 	}
 	return o.write(r.env)
+}
+
+// asked returns the parameter of the URL that a GET request asks its question by,
+// and the question; "" is none.
+func (r *probing) asked() (name, question string) {
+	if r.Method != "GET" {
+		return "", ""
+	}
+	_, query, _ := strings.Cut(r.URL, "?")
+	for part := range strings.SplitSeq(query, "&") {
+		escaped, value, _ := strings.Cut(part, "=")
+		text, err := url.QueryUnescape(value)
+		if err != nil || text == "" || variable.MatchString(text) {
+			continue
+		}
+		usual := slices.Contains([]string{"q", "query", "question", "prompt", "text", "input", "message", "search"}, strings.ToLower(escaped))
+		if usual || name == "" && strings.Contains(text, " ") {
+			name, question = escaped, text
+		}
+		if usual {
+			break
+		}
+	}
+	return name, question
+}
+
+// suiteURL is the URL for the suite: without the parameter that holds the question.
+func (r *probing) suiteURL() string {
+	place, query, _ := strings.Cut(r.URL, "?")
+	name, _ := r.asked()
+	if name == "" {
+		return r.URL
+	}
+	var left []string
+	for part := range strings.SplitSeq(query, "&") {
+		if escaped, _, _ := strings.Cut(part, "="); escaped != name {
+			left = append(left, part)
+		}
+	}
+	if len(left) == 0 {
+		return place
+	}
+	return place + "?" + strings.Join(left, "&")
+}
+
+// getRequest returns the key for a GET request, which has no body.
+func (r *probing) getRequest() string {
+	name, _ := r.asked()
+	if name == "" {
+		return "request: {method: GET}   # nothing of the case is sent: put it into path: or query: as \"{{case.input.question}}\"\n"
+	}
+	return fmt.Sprintf("request: {method: GET, query: {%q: \"{{case.input.question}}\"}}\n", name)
 }
 
 // mergeStreaming puts what is written over a preset for a stream together with

@@ -1,11 +1,18 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"crypto/rand"
 	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/oloproof/oloproof-go/examples"
+	"github.com/oloproof/oloproof-go/internal/cli"
 	"github.com/oloproof/oloproof-go/internal/demo"
 )
 
@@ -107,4 +114,53 @@ func TestLabelsOfAChange(t *testing.T) {
 		fewer := edit{"data/questions.jsonl": s.without("data/questions.jsonl", `"api_limits_1"`)}
 		s.open(pull{number: 1, edit: fewer}, in).ends(0).is("only", rule, "PASS", "lower_bound_meets_minimum")
 	})
+}
+
+// signs runs signoff as the job of an environment with reviewers does: in a checkout
+// of the change, on what the job of the gate left.
+func (s *site) signs(commit string, o *outcome) (code int, said string) {
+	s.t.Helper()
+	dir := s.t.TempDir()
+	files := maps.Clone(s.trees[commit])
+	for name, content := range o.Files {
+		files["oloproof-out/"+name] = content
+	}
+	for name, content := range files {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			s.t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	code = cli.Main(context.Background(), cli.Env{
+		Args:  []string{"signoff", filepath.Join(dir, "oloproof-out"), "--by", "octocat", "--reason", "read them", "--config", filepath.Join(dir, "oloproof.yaml")},
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Lookup: func(string) (string, bool) { return "", false }, Now: s.clock, Rand: rand.Reader, Sleep: s.sleep,
+	})
+	return code, out.String()
+}
+
+// TestSignoffOfAChange: a person releases what ci left to people, and not what the
+// base branch's policy ruled out.
+func TestSignoffOfAChange(t *testing.T) {
+	t.Parallel()
+	review := "version: 1\nrules:\n  - {id: answer-floor, metric: answer_correct, min: 0.1, requires_manual_review: true}\n"
+	s := alone(t, "0.1")
+	s.commit("c2", edit{"release.yaml": review})
+	s.push(nil).ends(3)
+	p := s.pushed(pull{number: 1, edit: edit{"README.md": "x"}}, nil)
+	o := s.do(p).ends(3).is("only", "answer-floor", "MANUAL_REVIEW", "policy_requires_review")
+	if code, said := s.signs(p.commit, o); code != 0 || !strings.Contains(said, "octocat signed off answer-floor") {
+		t.Errorf("exit code %d:\n%s", code, said)
+	}
+
+	s = alone(t, "0.99")
+	s.push(nil)
+	p = s.pushed(pull{number: 2, edit: edit{"release.yaml": review}}, nil)
+	o = s.do(p).ends(1).is("base", "answer-floor", "FAIL", "upper_bound_below_minimum")
+	if code, said := s.signs(p.commit, o); code != 2 || !strings.Contains(said, "by more than MANUAL_REVIEW") {
+		t.Errorf("a FAIL of the base policy was signed off, exit code %d:\n%s", code, said)
+	}
 }

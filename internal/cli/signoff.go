@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oloproof/oloproof-go/internal/decide"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/policy"
 	"github.com/oloproof/oloproof-go/internal/problem"
@@ -23,8 +24,9 @@ func newSignoff(env *Env) *cobra.Command {
 		Long: `signoff records that a person looked at the rules of a run that are MANUAL_REVIEW and
 releases them: gate lets them warn where they would block, and says who did it and why.
 It holds for these rules of this policy on this evidence, and travels with the bundle. A
-FAIL and INSUFFICIENT_EVIDENCE are not for a person to release. The gate is decided
-again at once, and its code is the exit code.`,
+FAIL and INSUFFICIENT_EVIDENCE are not for a person to release, nor is what ci blocked
+for another reason, by the base branch's policy for example. The gate is decided again
+at once, and its code is the exit code.`,
 		Example: `  oloproof signoff latest --by NAME --reason reviewed-with-legal
   oloproof signoff run_01M4FC --by NAME --reason ticket-4711 --policy release.yaml`,
 		Args: args(1, 1, "the run"),
@@ -58,6 +60,11 @@ func (e *Env) signoff(name string, f configFlags, by, reason string) error {
 	if len(rules) == 0 {
 		return problem.Errorf("no rule of %s is MANUAL_REVIEW by %s, so there is nothing to sign off", s.manifest.ID, s.policy.Path)
 	}
+	if s.manifest.CI != nil {
+		if err := s.reviewed(); err != nil {
+			return err
+		}
+	}
 	err = s.run.Sign(evidence.Signoff{
 		Run: s.manifest.ID, By: by, Reason: reason, At: e.Now().UTC(),
 		Judgments: s.run.JudgmentsSum(), Policy: evidence.Digest(s.policy.Digest),
@@ -68,6 +75,39 @@ func (e *Env) signoff(name string, f configFlags, by, reason string) error {
 	}
 	fmt.Fprintf(e.Stdout, "%s signed off %s of %s: %s\n\n", report.Clean(by), strings.Join(rules, ", "), s.manifest.ID, report.Clean(reason))
 	return e.gate(name, f, formatFlags{format: "text"}, comparisonFlags{}, false)
+}
+
+// reviewed reports whether a run that ci decided waits for nothing but a person's
+// word. ci decided by the policy and the labels of the base branch as well, which
+// a checkout of the change may not have: what blocks there is not released here.
+func (s *storedRun) reviewed() error {
+	doc, err := storedDocument(s.run)
+	if err != nil {
+		return err
+	}
+	blocked := func(format string, args ...any) error {
+		return problem.At(s.run.Place(), "ci blocked %s by more than MANUAL_REVIEW, and a person releases nothing else: %s", s.manifest.ID, fmt.Sprintf(format, args...))
+	}
+	if doc.Gate == nil {
+		return blocked("its gate.json is not there")
+	}
+	if len(doc.Gate.Reasons) > 0 {
+		return blocked("%s", strings.Join(doc.Gate.Reasons, ", "))
+	}
+	for _, p := range doc.Policies {
+		if p.Gate.Action != string(decide.Block) {
+			continue
+		}
+		if p.Digest != s.policy.Digest {
+			return blocked("%s (%s) decided otherwise than %s, which is signed", p.Path, p.Role, s.policy.Path)
+		}
+		for _, d := range p.Decisions {
+			if state := policy.State(d.State); state != policy.ManualReview && slices.Contains(s.policy.BlockOn, state) {
+				return blocked("%s is %s", d.Rule, d.State)
+			}
+		}
+	}
+	return nil
 }
 
 // signed releases what people signed off of a stored run, and notes who and why.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/oloproof/oloproof-go/internal/dataset/foreign"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/problem"
 )
@@ -166,6 +167,9 @@ func readLine(r *bufio.Reader, long *[]byte) ([]byte, error) {
 	for err == bufio.ErrBufferFull {
 		text, err = r.ReadSlice('\n')
 		*long = append(*long, text...)
+		if len(*long) > foreign.MaxRow {
+			return nil, foreign.ErrLong
+		}
 	}
 	return *long, err
 }

@@ -3,7 +3,9 @@ package evaluate
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -600,6 +602,55 @@ func TestRankingLaws(t *testing.T) {
 				}
 			}
 			last = value
+		}
+	})
+}
+
+// What stands behind the first k changes nothing, and a relevant candidate that
+// moves up, or is found where none was, never lowers a score.
+func TestRankingIsMonotone(t *testing.T) {
+	kinds := []string{"hit_rate", "recall", "mrr", "ndcg", "precision_at_k", "map"}
+	rapid.Check(t, func(t *rapid.T) {
+		docs := rapid.Permutation([]string{"a", "b", "c", "d", "e", "f", "g", "h"}).Draw(t, "docs")
+		grades := map[string]float64{}
+		var labels []string
+		for _, doc := range []string{"a", "b", "c"} {
+			grades[doc] = float64(rapid.IntRange(0, 3).Draw(t, "grade"))
+			labels = append(labels, fmt.Sprintf(`{"doc_id":"%s","grade":%g}`, doc, grades[doc]))
+		}
+		labels = append(labels, `{"doc_id":"absent"}`) // so that every case is judged
+		c := expecting(`{"relevant":[` + strings.Join(labels, ",") + `]}`)
+		k := rapid.IntRange(1, 8).Draw(t, "k")
+		values := func(docs []string) map[string]float64 {
+			all := map[string]float64{}
+			for _, kind := range kinds {
+				e, err := constructors[kind](&suite.Evaluator{Type: kind, K: k})
+				if err != nil {
+					t.Fatal(err)
+				}
+				j := e.Judge(c, retrieved(8, docs...))
+				if j.State != evidence.Judged || j.Value < 0 || j.Value > 1 {
+					t.Fatalf("%s at %d: %+v", kind, k, j)
+				}
+				all[kind] = j.Value
+			}
+			return all
+		}
+		before := values(docs)
+		behind := append(slices.Clone(docs[:k]), rapid.Permutation(docs[k:]).Draw(t, "behind")...)
+		if after := values(behind); !maps.Equal(before, after) {
+			t.Fatalf("another order behind %d gives %v, not %v", k, after, before)
+		}
+		at := rapid.IntRange(1, len(docs)-1).Draw(t, "at")
+		if grades[docs[at]] <= grades[docs[at-1]] {
+			return
+		}
+		up := slices.Clone(docs)
+		up[at-1], up[at] = up[at], up[at-1]
+		for kind, now := range values(up) {
+			if now < before[kind]-1e-12 {
+				t.Fatalf("%s at %d falls from %v to %v when %s moves up in %v", kind, k, before[kind], now, docs[at], docs)
+			}
 		}
 	})
 }

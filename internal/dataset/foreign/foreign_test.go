@@ -1,11 +1,14 @@
 package foreign
 
 import (
+	"bufio"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
@@ -391,4 +394,27 @@ func FuzzQrels(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A row that never ends is refused before it fills the memory, and many short
+// ones are not.
+func TestLongRow(t *testing.T) {
+	c := &lineCounter{source: strings.NewReader(strings.Repeat("x", 100)), left: 40}
+	if text, err := io.ReadAll(c); err != ErrLong || len(text) < 40 {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+	lines := &lineCounter{source: iotest.OneByteReader(strings.NewReader(strings.Repeat("xy\n", 1000)))}
+	f := &text{Reader: bufio.NewReaderSize(lines, 16), lines: lines}
+	for line := 1; ; line++ {
+		row, at, err := nextLine(f, line)
+		if err == io.EOF && len(row) == 0 {
+			if line != 1001 {
+				t.Errorf("%d lines", line-1)
+			}
+			return
+		}
+		if err != nil || at != line || f.lines.left < MaxRow-64 {
+			t.Fatalf("line %d: %q, %v, %d bytes left", line, row, err, f.lines.left)
+		}
+	}
 }

@@ -70,8 +70,8 @@ func (r *reader) element(f *text, d *jsontext.Decoder, n int) (more bool, err er
 
 // broken says where a file stops being JSON.
 func (r *reader) broken(f *text, d *jsontext.Decoder, err error) error {
-	if errors.Is(err, errLong) {
-		return unreadable(r.path, errLong)
+	if errors.Is(err, ErrLong) {
+		return unreadable(r.path, ErrLong)
 	}
 	line := f.lineAt(d.InputOffset())
 	what := strings.TrimPrefix(err.Error(), "jsontext: ")
@@ -192,8 +192,8 @@ func (r *reader) readSpread(f *text, first []byte, line int) error {
 			}
 			return nil
 		}
-		if errors.Is(err, errLong) {
-			return unreadable(r.path, errLong)
+		if errors.Is(err, ErrLong) {
+			return unreadable(r.path, ErrLong)
 		}
 		if err != nil {
 			return r.fail("not valid JSON, in row %d: %s", n, strings.TrimPrefix(err.Error(), "jsontext: "))

@@ -53,17 +53,18 @@ func openText(path string) (*text, error) {
 	if start, _ := decoded.Peek(64 << 10); bytes.IndexByte(start, '\n') < 0 && bytes.IndexByte(start, '\r') >= 0 {
 		source = &returns{decoded}
 	}
-	counter := &lineCounter{source: source, line: 1, left: maxRow}
+	counter := &lineCounter{source: source, line: 1, left: MaxRow}
 	return &text{Reader: bufio.NewReaderSize(counter, 64<<10), file: file, lines: counter}, nil
 }
 
-// maxRow bounds the memory that a row may take: 128 MiB.
-const maxRow = 128 << 20
+// MaxRow bounds the bytes of a row, and with them the memory that reading takes.
+const MaxRow = 128 << 20
 
-var errLong = errors.New("a row is longer than 128 MiB: a quote that is never closed, or no table and no list of rows")
+// ErrLong is that of a row that is longer.
+var ErrLong = errors.New("a row is longer than 128 MiB: a quote that is never closed, or no list of rows")
 
 // next allows for another row.
-func (t *text) next() { t.lines.left = maxRow }
+func (t *text) next() { t.lines.left = MaxRow }
 
 // sealed says what a file is that holds no text, from its first bytes; "" for others.
 func sealed(start []byte) string {
@@ -117,7 +118,7 @@ type lineCounter struct {
 
 func (c *lineCounter) Read(p []byte) (int, error) {
 	if c.left <= 0 {
-		return 0, errLong
+		return 0, ErrLong
 	}
 	n, err := c.source.Read(p)
 	c.left -= n

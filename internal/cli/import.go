@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +56,7 @@ counterpart is converted, and the rest is listed.`,
 			if err := f.parse(); err != nil {
 				return err
 			}
-			return env.importCases(args[0], f)
+			return env.importCases(cmd.Context(), args[0], f)
 		},
 	}
 	cmd.Flags().StringVar(&f.to, "to", "", "`file` of cases to write, or the directory of a new suite")
@@ -111,6 +112,7 @@ func (f *importFlags) writable(from string) error {
 
 // imported is what an import makes of a file.
 type imported struct {
+	ctx     context.Context // until when rows are taken
 	path    string
 	cases   io.Writer
 	n       int
@@ -123,6 +125,9 @@ type imported struct {
 
 // take checks a case by itself and among the others.
 func (im *imported) take(row foreign.Row) error {
+	if im.ctx.Err() != nil {
+		return context.Cause(im.ctx)
+	}
 	refuse := func(message string) error {
 		im.refuse(foreign.Refusal{File: im.path, Number: row.Number, Line: row.Line, Message: message, Source: evidence.Shorten(row.Case, 200)})
 		return nil
@@ -170,7 +175,7 @@ func withID(line []byte, id string) []byte {
 }
 
 // importCases converts a file.
-func (e *Env) importCases(path string, f importFlags) error {
+func (e *Env) importCases(ctx context.Context, path string, f importFlags) error {
 	config, err := foreign.OpenPromptfoo(path)
 	if err != nil {
 		return err
@@ -182,7 +187,7 @@ func (e *Env) importCases(path string, f importFlags) error {
 			return err
 		}
 	}
-	im := &imported{path: path, ids: map[string]int{}, alike: map[string]string{}, expects: map[string]bool{}}
+	im := &imported{ctx: ctx, path: path, ids: map[string]int{}, alike: map[string]string{}, expects: map[string]bool{}}
 	if suite {
 		var cases bytes.Buffer
 		im.cases = &cases

@@ -390,6 +390,9 @@ func (s *Suite) checkJudge(f *y.File, e *Evaluator, readFile func(string) ([]byt
 	if j.Provider == ProviderOpenAICompatible && j.BaseURL == "" && !written(e, "base_url") {
 		f.Problem(e.Pos, "%s: the provider openai_compatible needs base_url, such as http://localhost:11434/v1", e.Type)
 	}
+	if u, err := url.Parse(j.BaseURL); err == nil && u.User != nil { // one of variables does not parse, and is not stored
+		f.Problem(e.at("base_url"), "base_url holds a user or a password, which would be stored with every run: remove it, and give the key in the environment variable that api_key_env names")
+	}
 	if u, err := url.Parse(placeholders(j.BaseURL)); err == nil && (u.RawQuery != "" || u.Fragment != "") {
 		f.Problem(e.at("base_url"), "base_url has a query or a fragment, which no API path can follow: remove it")
 	}

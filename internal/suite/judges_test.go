@@ -50,6 +50,7 @@ func TestJudgeProblems(t *testing.T) {
 		{"no base_url", "  - {type: groundedness_judge, provider: openai_compatible, model: m}", "", "openai_compatible needs base_url, such as"},
 		{"base_url", "  - {type: groundedness_judge, " + ask + ", base_url: localhost/v1}", "", `base_url is "localhost/v1", which has no scheme`},
 		{"base_url with a query", "  - {type: groundedness_judge, " + ask + ", base_url: 'http://h/v1?a=b'}", "", "base_url has a query"},
+		{"base_url with a password", "  - {type: groundedness_judge, " + ask + ", base_url: 'http://u:p@h/v1'}", "", "base_url holds a user or a password"},
 		{"key", "  - {type: groundedness_judge, " + ask + ", api_key_env: sk-123}", "", "api_key_env must be the name of an environment variable"},
 		{"temperature", "  - {type: groundedness_judge, " + ask + ", temperature: 3}", "", "temperature must be a number from 0 to 2"},
 		{"max_tokens", "  - {type: groundedness_judge, " + ask + ", max_tokens: 0}", "", "max_tokens must be a whole number of at least 1"},

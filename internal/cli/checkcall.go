@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -318,13 +317,13 @@ func (x *activeRun) describeLimits(w *watch) {
 	endpointLine(x.env.Stdout, "rate limits", "%s%s", strings.Join(all, ", "), short)
 }
 
-var sessionInBody = regexp.MustCompile(`"((?i:session|conversation|chat|thread)_?(?i:id))"\s*:\s*"([^"\\]{1,200})"`)
+var sessionInBody = lazily(`"((?i:session|conversation|chat|thread)_?(?i:id))"\s*:\s*"([^"\\]{1,200})"`)
 
 // sessions returns the ids of sessions in the bodies of exchanges, by their keys.
 func sessions(all []*exchange) map[string]string {
 	found := map[string]string{}
 	for _, e := range all {
-		for _, m := range sessionInBody.FindAllSubmatch(e.body.Bytes(), -1) {
+		for _, m := range sessionInBody().FindAllSubmatch(e.body.Bytes(), -1) {
 			found[string(m[1])] = string(m[2])
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/oloproof/oloproof-go/internal/report"
 	"github.com/oloproof/oloproof-go/internal/store"
@@ -122,12 +123,18 @@ func (g given) of(run *store.Run, st *store.Store) given {
 	return g
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,~-]+$`)
+var plainWord = lazily(`^[A-Za-z0-9_./:@%+=,~-]+$`)
 
 // shellWord quotes a word for a shell where that is needed.
 func shellWord(s string) string {
-	if plainWord.MatchString(s) {
+	if plainWord().MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// lazily compiles a regular expression when it is first used, so that commands
+// without one start as fast as they can.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -227,11 +226,11 @@ func (r *probing) call(ctx context.Context, address string) error {
 // bareURL refuses a URL that holds a secret itself: it would be kept in a shell's
 // history and in what is written.
 func bareURL(address string) error {
-	u, err := url.Parse(variable.ReplaceAllString(address, "1"))
+	u, err := url.Parse(variable().ReplaceAllString(address, "1"))
 	if err != nil {
 		return nil // what is wrong was said
 	}
-	if u.User != nil && !variable.MatchString(address) {
+	if u.User != nil && !variable().MatchString(address) {
 		return usageError{errors.New("the URL holds a user name or password: put it into an environment variable and write it as ${NAME} in single quotes")}
 	}
 	for part := range strings.SplitSeq(u.RawQuery, "&") {
@@ -247,7 +246,7 @@ func bareURL(address string) error {
 // values, which are secrets.
 func (r *probing) expand(what, text string) (full string, secrets []string, err error) {
 	var missing []string
-	full = variable.ReplaceAllStringFunc(text, func(ref string) string {
+	full = variable().ReplaceAllStringFunc(text, func(ref string) string {
 		v, ok := r.env.Lookup(ref[2 : len(ref)-1])
 		if !ok || v == "" {
 			missing = append(missing, ref[2:len(ref)-1])
@@ -407,7 +406,7 @@ func (r *probing) readInput() ([]byte, error) {
 	return v, nil
 }
 
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+var variable = lazily(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // secretHeader reports whether a header usually holds a secret.
 func secretHeader(name string) bool {
@@ -424,7 +423,7 @@ func (r *probing) setHeaders(req *http.Request) (secrets []string, _ error) {
 		switch {
 		case !ok || name == "":
 			return nil, usageError{fmt.Errorf("--header must be 'Name: value'")}
-		case secretHeader(name) && !variable.MatchString(value):
+		case secretHeader(name) && !variable().MatchString(value):
 			return nil, usageError{fmt.Errorf("--header %s: put the value into an environment variable and write it as '%s: ${NAME}' in single quotes, so that it is stored nowhere", name, name)}
 		}
 		full, more, err := r.expand("--header "+name, value)
@@ -443,11 +442,11 @@ func (r *probing) setHeaders(req *http.Request) (secrets []string, _ error) {
 	return secrets, nil
 }
 
-var queryOfURL = regexp.MustCompile(`(https?://[^\s"'<>?#\\]+)\?[^\s"'<>\\]*`)
+var queryOfURL = lazily(`(https?://[^\s"'<>?#\\]+)\?[^\s"'<>\\]*`)
 
 // withoutQueries cuts the queries out of URLs: they hold signatures.
 func withoutQueries(b []byte) []byte {
-	return queryOfURL.ReplaceAll(b, []byte("$1?"+redact.Marker))
+	return queryOfURL().ReplaceAll(b, []byte("$1?"+redact.Marker))
 }
 
 // record keeps the answer in a new file.

@@ -162,7 +162,7 @@ func (r *probing) printFound(b *strings.Builder) {
 	if c := p.Citations; c != nil {
 		where := c.Markers
 		switch {
-		case c.Regex != "":
+		case c.Regex != "" && c.Markers == "":
 			where = "ids in the answer"
 		case c.JQ != "":
 			where = "by jq"

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing/fstest"
@@ -127,13 +126,13 @@ func asked(question string) string {
 	return string(text)
 }
 
-var inputName = regexp.MustCompile(`\bcase\.input\.([A-Za-z0-9_]+)`)
+var inputName = lazily(`\bcase\.input\.([A-Za-z0-9_]+)`)
 
 // askedBy returns the input of a case as the templates of a preset want it.
 func askedBy(p *suite.Preset) func(question string) string {
 	return func(question string) string {
 		input := map[string]any{"question": question}
-		for _, m := range inputName.FindAllStringSubmatch(p.HTTP, -1) {
+		for _, m := range inputName().FindAllStringSubmatch(p.HTTP, -1) {
 			switch name := m[1]; name {
 			case "question":
 			case "documents":
@@ -201,7 +200,7 @@ func (r *probing) asked() (name, question string) {
 	for part := range strings.SplitSeq(query, "&") {
 		escaped, value, _ := strings.Cut(part, "=")
 		text, err := url.QueryUnescape(value)
-		if err != nil || text == "" || variable.MatchString(text) {
+		if err != nil || text == "" || variable().MatchString(text) {
 			continue
 		}
 		usual := slices.Contains([]string{"q", "query", "question", "prompt", "text", "input", "message", "search"}, strings.ToLower(escaped))
@@ -256,7 +255,7 @@ func mergeStreaming(streaming, access string) string {
 	return access + b.String()
 }
 
-var sessionKey = regexp.MustCompile(`(?i)(session|conversation|chat|thread)_?id$`)
+var sessionKey = lazily(`(?i)(session|conversation|chat|thread)_?id$`)
 
 // template returns the body that was sent with the question in it left open, as
 // YAML; plain says that it is nothing but {"question": …}.
@@ -274,7 +273,7 @@ func (r *probing) template(texts []string) (body string, plain bool) {
 			case s == question && left:
 				left = false
 				return `"{{case.input.question}}"`
-			case s != "" && sessionKey.MatchString(key):
+			case s != "" && sessionKey().MatchString(key):
 				return `"{{uuid}}"` // or a case would see what another said
 			}
 			return string(v)
@@ -389,7 +388,7 @@ func (e *Env) scaffoldPreset(dir, name, endpoint string, streams bool) error {
 // variablesOf returns the environment variables that a text reads.
 func variablesOf(text string) []string {
 	var names []string
-	for _, m := range variable.FindAllStringSubmatch(text, -1) {
+	for _, m := range variable().FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(names, m[1]) {
 			names = append(names, m[1])
 		}
@@ -397,13 +396,13 @@ func variablesOf(text string) []string {
 	return names
 }
 
-var blank = regexp.MustCompile(`\bmy-[a-z]+\b|\bMYKB\b`)
+var blank = lazily(`\bmy-[a-z]+\b|\bMYKB\b`)
 
 // blanks returns a comment that names what stands open in a preset.
 func blanks(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		if blank.MatchString(line) {
+		if blank().MatchString(line) {
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}

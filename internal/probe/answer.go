@@ -88,7 +88,7 @@ func answerAt(p *place, question []string) *answer {
 	}
 	trimmed := strings.TrimSpace(a.text)
 	switch {
-	case trimmed == "", hashLike.MatchString(trimmed), urlLike.MatchString(trimmed), dateLike.MatchString(trimmed):
+	case trimmed == "", hashLike().MatchString(trimmed), urlLike().MatchString(trimmed), dateLike().MatchString(trimmed):
 		return nil
 	case strings.Contains(trimmed, " "):
 		a.points += 4

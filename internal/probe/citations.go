@@ -10,22 +10,25 @@ import (
 // marker is a form in which answers cite by number.
 type marker struct {
 	name    string
-	pattern *regexp.Regexp // its first group is the number
+	pattern func() *regexp.Regexp // its first group is the number
 }
 
 var markers = []marker{
-	{"[doc1]", regexp.MustCompile(`\[doc(\d{1,3})\]`)},
-	{"##0$$", regexp.MustCompile(`##(\d{1,3})\$\$`)},
-	{"[ID:0]", regexp.MustCompile(`\[ID:\s?(\d{1,3})\]`)},
-	{"[[1]](url)", regexp.MustCompile(`\[\[(\d{1,3})\]\]\(`)},
-	{"【4:0†f】", regexp.MustCompile(`【\d+:(\d{1,3})†[^】]*】`)},
-	{"[1]", regexp.MustCompile(`\[(\d{1,3})\]`)},
+	{"[doc1]", lazily(`\[doc(\d{1,3})\]`)},
+	{"##0$$", lazily(`##(\d{1,3})\$\$`)},
+	{"[ID:0]", lazily(`\[ID:\s?(\d{1,3})\]`)},
+	{"[[1]](url)", lazily(`\[\[(\d{1,3})\]\]\(`)},
+	{"【4:0†f】", lazily(`【\d+:(\d{1,3})†[^】]*】`)},
+	{"[1]", lazily(`\[(\d{1,3})\]`)},
 }
 
-// named is a marker that holds an id.
-var namedMarker = regexp.MustCompile(`\[(?:citation:)?([A-Za-z0-9][A-Za-z0-9._:/#-]{1,80})\]`)
+// lettered are markers of no service that has a name: [S1], (src:1), [Source 1].
+var lettered = lazily(`[\[(](?i:s|src|source|ref|reference|passage|doc|document|cit|citation|chunk)[ :#_-]?(\d{1,3})[\])]`)
 
-var smallNumber = regexp.MustCompile(`^\d{0,3}$`)
+// named is a marker that holds an id.
+var namedMarker = lazily(`\[(?:citation:)?([A-Za-z0-9][A-Za-z0-9._:/#-]{1,80})\]`)
+
+var smallNumber = lazily(`^\d{0,3}$`)
 
 // citations finds what the answer cites: ids beside it, or markers in it.
 func (p *Proposal) citations(places []*place, lists []*list) {
@@ -36,14 +39,17 @@ func (p *Proposal) citations(places []*place, lists []*list) {
 	if p.Answer == nil {
 		return
 	}
-	for _, m := range markers {
-		found := m.pattern.FindAllStringSubmatch(p.Answer.Text, -1)
-		if len(found) == 0 {
+	for _, m := range slices.Concat(markers, []marker{{"", lettered}}) {
+		found := m.pattern().FindAllStringSubmatch(p.Answer.Text, -1)
+		if len(found) == 0 || m.name == "" && p.Sources == nil {
 			continue
 		}
 		c := &Citations{Markers: m.name, Base: 1, Sure: Likely}
 		if strings.Contains(m.name, "0") {
 			c.Base = 0
+		}
+		if m.name == "" {
+			c.Regex, c.Markers = m.pattern().String(), found[0][0]
 		}
 		count := 0
 		if p.Sources != nil {
@@ -74,9 +80,9 @@ func (p *Proposal) citations(places []*place, lists []*list) {
 	if p.Sources == nil {
 		return
 	}
-	for _, f := range namedMarker.FindAllStringSubmatch(p.Answer.Text, -1) {
+	for _, f := range namedMarker().FindAllStringSubmatch(p.Answer.Text, -1) {
 		if slices.Contains(p.Sources.DocIDs, f[1]) {
-			p.Citations = &Citations{Regex: namedMarker.String(), IDs: []string{f[1]}, Sure: Likely, Why: "the answer holds " + f[0] + ", the id of a source"}
+			p.Citations = &Citations{Regex: namedMarker().String(), IDs: []string{f[1]}, Sure: Likely, Why: "the answer holds " + f[0] + ", the id of a source"}
 			return
 		}
 	}
@@ -111,7 +117,7 @@ func citedList(places []*place, lists []*list) *Citations {
 		if !doc.ok() {
 			doc = coalesced(cols)
 		}
-		if !doc.ok() || doc.points <= bestPoints || !slices.ContainsFunc(doc.texts, func(t string) bool { return !smallNumber.MatchString(t) }) {
+		if !doc.ok() || doc.points <= bestPoints || !slices.ContainsFunc(doc.texts, func(t string) bool { return !smallNumber().MatchString(t) }) {
 			continue // numbers of a list are no ids
 		}
 		bestPoints = doc.points
@@ -144,7 +150,7 @@ func citedList(places []*place, lists []*list) *Citations {
 // spaced reports whether a column holds phrases rather than ids.
 func spaced(c *column) bool {
 	return slices.ContainsFunc(c.values, func(v *node) bool {
-		return v != nil && strings.Contains(v.text, " ") && !fileLike.MatchString(v.text)
+		return v != nil && strings.Contains(v.text, " ") && !fileLike().MatchString(v.text)
 	})
 }
 

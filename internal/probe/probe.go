@@ -6,7 +6,6 @@
 package probe
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,7 +83,7 @@ type Sources struct {
 type Citations struct {
 	JQ      string // yields the ids; "" when markers are meant
 	Markers string // such as [1]: the form of the markers in the answer
-	Regex   string // for markers of a form of its own
+	Regex   string // for markers of a form of their own: its group is an id, or with Markers the number
 	Base    int    // number of the first source
 	IDs     []string
 	Sure    Sureness
@@ -218,24 +217,24 @@ func (a *answer) outer() string {
 }
 
 var (
-	thinkBlock = regexp.MustCompile(`(?s)<think>.*?</think>`)
-	fileMarker = regexp.MustCompile(`【[^】]*】`)
-	references = regexp.MustCompile(`(?is)\n\s*(#+\s*|\*\*)?(references|sources)(\*\*)?:?\s*\n.*$`)
+	thinkBlock = lazily(`(?s)<think>.*?</think>`)
+	fileMarker = lazily(`【[^】]*】`)
+	references = lazily(`(?is)\n\s*(#+\s*|\*\*)?(references|sources)(\*\*)?:?\s*\n.*$`)
 )
 
 // strip finds what stands in the answer and is no part of it.
 func (a *Answer) strip() {
-	if thinkBlock.MatchString(a.Text) {
+	if thinkBlock().MatchString(a.Text) {
 		a.Strip = append(a.Strip, Strip{Name: "think"})
-		a.Text = thinkBlock.ReplaceAllString(a.Text, "")
+		a.Text = thinkBlock().ReplaceAllString(a.Text, "")
 	}
-	if fileMarker.MatchString(a.Text) {
-		a.Strip = append(a.Strip, Strip{Regex: fileMarker.String()})
-		a.Text = fileMarker.ReplaceAllString(a.Text, "")
+	if fileMarker().MatchString(a.Text) {
+		a.Strip = append(a.Strip, Strip{Regex: fileMarker().String()})
+		a.Text = fileMarker().ReplaceAllString(a.Text, "")
 	}
-	if references.MatchString(a.Text) {
+	if references().MatchString(a.Text) {
 		a.Strip = append(a.Strip, Strip{Name: "references"})
-		a.Text = references.ReplaceAllString(a.Text, "")
+		a.Text = references().ReplaceAllString(a.Text, "")
 	}
 }
 

@@ -107,11 +107,11 @@ func answerOf(t *testing.T, p *Proposal, v evidence.Value) string {
 	for _, s := range p.Answer.Strip {
 		switch {
 		case s.Name == "think":
-			text = thinkBlock.ReplaceAllString(text, "")
+			text = thinkBlock().ReplaceAllString(text, "")
 		case s.Name == "references":
-			text = references.ReplaceAllString(text, "")
+			text = references().ReplaceAllString(text, "")
 		case s.Regex != "":
-			text = fileMarker.ReplaceAllString(text, "")
+			text = fileMarker().ReplaceAllString(text, "")
 		}
 	}
 	return text
@@ -235,7 +235,7 @@ func TestUnaided(t *testing.T) {
 		if want.FirstSource != nil {
 			docs = []string{*want.FirstSource}
 		}
-		row(name, compare(t, p, s.Document, thinkBlock.ReplaceAllString(want.Answer, ""), docs))
+		row(name, compare(t, p, s.Document, thinkBlock().ReplaceAllString(want.Answer, ""), docs))
 	}
 	text := fmt.Sprintf("%d of %d: %d of %d bodies and %d of %d streams.\n\n| body or stream | answer | sources | how sure | right |\n|---|---|---|---|---|\n%s\n",
 		right, all, bodies, len(mappings), right-bodies, all-len(mappings), strings.Join(rows, "\n"))
@@ -291,6 +291,23 @@ func TestInventedShapes(t *testing.T) {
 		p := Propose(v, []string{question})
 		if answer, docs := answerOf(t, p, v), strings.Join(docsOf(t, p, v), " "); answer != c.answer || docs != c.docs {
 			t.Errorf("%s:\nanswer %q, want %q; documents %q, want %q", c.body, answer, c.answer, docs, c.docs)
+		}
+	}
+}
+
+// Markers of no known form are proposed as an expression that counts the sources.
+func TestLetteredMarkers(t *testing.T) {
+	for marker, want := range map[string]string{"(src:2)": "kb/b.md", "[S1]": "kb/a.md", "[Source 2]": "kb/b.md", "(step 1)": "", "(p. 2)": ""} {
+		p := Propose(evidence.Value(`{"reply": "A team plan has five seats `+marker+`.", "evidence": [{"file": "kb/a.md", "snippet": "Five seats in a plan."}, {"file": "kb/b.md", "snippet": "Seats are counted."}]}`), nil)
+		got := ""
+		if c := p.Citations; c != nil {
+			got = strings.Join(c.IDs, " ")
+			if yaml := p.YAML(nil); !strings.Contains(yaml, "markers: {regex: '") || strings.Contains(yaml, "ids: true") {
+				t.Errorf("%s:\n%s", marker, yaml)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: cites %q, want %q", marker, got, want)
 		}
 	}
 }

@@ -190,13 +190,13 @@ func documentPoints(key, parent string, texts []string, cited map[string]bool) (
 		if t == "" {
 			continue
 		}
-		if strings.ContainsAny(t, "\n\r") || len(t) > 400 || dateLike.MatchString(t) {
+		if strings.ContainsAny(t, "\n\r") || len(t) > 400 || dateLike().MatchString(t) {
 			return 0, false
 		}
-		file := fileLike.MatchString(t)
+		file := fileLike().MatchString(t)
 		files = files && file
-		spaced = spaced || strings.Contains(t, " ") && !file && !urlLike.MatchString(t)
-		hashes = hashes && hashLike.MatchString(t)
+		spaced = spaced || strings.Contains(t, " ") && !file && !urlLike().MatchString(t)
+		hashes = hashes && hashLike().MatchString(t)
 		known = known || cited[t]
 	}
 	switch {
@@ -223,7 +223,7 @@ func resourceNames(ids []string) bool {
 	head := ""
 	for _, id := range ids {
 		i := strings.LastIndexByte(id, '/')
-		if i < 0 || strings.Count(id, "/") < 3 || urlLike.MatchString(id) || strings.HasPrefix(id, "/") || head != "" && id[:i] != head {
+		if i < 0 || strings.Count(id, "/") < 3 || urlLike().MatchString(id) || strings.HasPrefix(id, "/") || head != "" && id[:i] != head {
 			return false
 		}
 		head = id[:i]

@@ -3,7 +3,6 @@ package probe
 import (
 	"bytes"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -26,8 +25,8 @@ type Stream struct {
 }
 
 var (
-	eventLine  = regexp.MustCompile(`(?m)^(data|event|id|message|retry)?:`)
-	prefixLine = regexp.MustCompile(`^[0-9a-z]{1,2}:[\["{0-9]`)
+	eventLine  = lazily(`(?m)^(data|event|id|message|retry)?:`)
+	prefixLine = lazily(`^[0-9a-z]{1,2}:[\["{0-9]`)
 )
 
 // FormatOf tells the format of a body that is a stream; "" is none.
@@ -36,9 +35,9 @@ func FormatOf(raw []byte) stream.Format {
 	line, rest, more := bytes.Cut(text, []byte("\n"))
 	line = bytes.TrimSpace(line)
 	switch {
-	case prefixLine.Match(line):
+	case prefixLine().Match(line):
 		return stream.Lines
-	case eventLine.Match(line):
+	case eventLine().Match(line):
 		return stream.SSE
 	case len(line) > 0 && line[0] == '{' && more && len(bytes.TrimSpace(rest)) > 0:
 		if _, err := evidence.ParseJSON(line); err == nil {

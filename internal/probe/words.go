@@ -4,8 +4,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
+
+// lazily compiles a regular expression when it is first used, so that commands
+// without one start as fast as they can.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // flat returns a key without case and separators: fileId, file_id and File-ID
 // are fileid.
@@ -171,8 +178,8 @@ func listWord(key string) int {
 func isCited(key string) bool { return has(flat(key), "citation", "annotation") }
 
 var (
-	fileLike = regexp.MustCompile(`(?i)^[^\s/][^/\n]{0,200}\.(md|markdown|pdf|txt|html?|docx?|pptx?|xlsx?|csv|rst|json|adoc|yaml)$`)
-	urlLike  = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]*://\S+$`)
-	hashLike = regexp.MustCompile(`(?i)^([0-9a-f]{32,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$`)
-	dateLike = regexp.MustCompile(`^\d{4}-\d\d-\d\d|^\d{1,2}/\d{1,2}/\d{4}`)
+	fileLike = lazily(`(?i)^[^\s/][^/\n]{0,200}\.(md|markdown|pdf|txt|html?|docx?|pptx?|xlsx?|csv|rst|json|adoc|yaml)$`)
+	urlLike  = lazily(`(?i)^[a-z][a-z0-9+.-]*://\S+$`)
+	hashLike = lazily(`(?i)^([0-9a-f]{32,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$`)
+	dateLike = lazily(`^\d{4}-\d\d-\d\d|^\d{1,2}/\d{1,2}/\d{4}`)
 )

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -121,6 +120,8 @@ func (c *Citations) yaml(counted bool) string {
 	switch {
 	case c.JQ != "":
 		return fmt.Sprintf("  citations/v1:\n    jq: %s\n", quoted("{ids: ("+c.JQ+")}"))
+	case c.Regex != "" && c.Markers != "":
+		return fmt.Sprintf("  citations/v1:\n    markers: {regex: %s}\n    base: %d\n    of: retrieval/v1\n", quoted(c.Regex), c.Base)
 	case c.Regex != "":
 		return fmt.Sprintf("  citations/v1:\n    markers: {regex: %s, ids: true}\n", quoted(c.Regex))
 	case counted:
@@ -129,7 +130,7 @@ func (c *Citations) yaml(counted bool) string {
 	return fmt.Sprintf("  # The answer holds markers such as %s, and there is no list that they could count.\n", c.Markers)
 }
 
-var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
+var plain = lazily(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
 
 // word writes a text as YAML reads it back.
 func word(s string) string {
@@ -137,7 +138,7 @@ func word(s string) string {
 	case "yes", "no", "on", "off", "true", "false", "null", "y", "n":
 		return quoted(s)
 	}
-	if plain.MatchString(s) {
+	if plain().MatchString(s) {
 		return s
 	}
 	return quoted(s)

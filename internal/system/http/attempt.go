@@ -156,11 +156,14 @@ func (t *attempts) try(req *http.Request, o *stream.Options) (*http.Response, an
 // exchange sends a request and reads its answer.
 func (t *attempts) exchange(req *http.Request, o *stream.Options) answer {
 	start := t.now()
-	ctx, cancel := context.WithCancel(req.Context())
-	defer cancel()
-	req = req.WithContext(ctx)
+	ctx := req.Context()
+	var cancel context.CancelFunc
+	if o != nil { // behind its end signal a stream may go on
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+	}
 	var connecting atomic.Bool
-	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+	req = req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { connecting.Store(true) },
 		GotConn: func(httptrace.GotConnInfo) { connecting.Store(false) },
 	}))

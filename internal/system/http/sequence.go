@@ -117,15 +117,22 @@ func (q *sequence) further(call *mapping.Call) answer {
 // again.
 func (q *sequence) poll(p *mapping.PollCall) answer {
 	end := q.s.cfg.Now().Add(p.Deadline)
+	var last answer
 	for wait := p.Interval; ; {
 		if q.s.cfg.Now().Add(wait).After(end) {
-			return answer{of: p.Key, fault: &fault{kind: evidence.ErrTimeout, text: fmt.Sprintf("the work is not done within %s (poll.deadline_s)", p.Deadline), retry: true}}
+			text := fmt.Sprintf("the work is not done within %s (poll.deadline_s)", p.Deadline)
+			if last.status != 0 {
+				text += ", the last answer has status " + statusText(last.status) + ","
+			} else if last.fault != nil {
+				text += ", at last " + last.fault.text + ","
+			}
+			return answer{of: p.Key, url: last.url, status: last.status, body: last.body, fault: &fault{kind: evidence.ErrTimeout, text: text, retry: true}}
 		}
 		if err := q.s.cfg.Sleep(q.req.Context(), wait); err != nil {
 			return answer{of: p.Key, fault: q.t.transportFault(q.req.Context(), "no answer", err)}
 		}
 		a := q.send(&p.Call)
-		wait = p.Interval
+		last, wait = a, p.Interval
 		if a.fault != nil && a.fault.retry && q.req.Context().Err() == nil {
 			wait = max(wait, a.retryAfter)
 			continue

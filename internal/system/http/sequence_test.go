@@ -254,7 +254,8 @@ func TestPollEnds(t *testing.T) {
 	cfg.Now = func() time.Time { return now }
 	cfg.Sleep = func(ctx context.Context, d time.Duration) error { now = now.Add(d); return ctx.Err() }
 	e, err := newSystem(t, cfg).Execute(t.Context(), aCase(`{}`))
-	if err != nil || e.Status != evidence.StatusTimeout || !strings.Contains(e.Error.Message, "system.http.poll: the work is not done within 25s (poll.deadline_s)") {
+	if err != nil || e.Status != evidence.StatusTimeout || !strings.HasPrefix(e.Error.Message, "system.http.poll: the work is not done within 25s (poll.deadline_s), the last answer has status 200 OK, from "+server.URL+"/r") ||
+		!strings.HasSuffix(e.Error.Message, `the body starts: {"done": false}`) {
 		t.Fatalf("Execute: %v, %+v", err, e.Error)
 	}
 	if e.LatencyMS != 20_000 {

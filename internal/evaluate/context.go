@@ -3,6 +3,7 @@ package evaluate
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/suite"
@@ -33,7 +34,7 @@ func (e *contextRecall) Judge(c *evidence.Case, x *evidence.Execution) evidence.
 	j := scored(float64(len(labels)-len(absent)) / float64(len(labels)))
 	if len(absent) > 0 {
 		const most = 5
-		j.Detail = fmt.Sprintf("not in the context: %d of %d, such as %s", len(absent), len(labels), absent[:min(most, len(absent))])
+		j.Detail = fmt.Sprintf("not in the context: %d of %d, such as %s", len(absent), len(labels), strings.Join(absent[:min(most, len(absent))], ", "))
 	}
 	return j
 }

@@ -5,6 +5,9 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // PathError says at which step a path leads nowhere.
@@ -203,6 +206,45 @@ func Text(v Value) (s string, ok bool) {
 // IsNull reports whether v is absent or JSON null.
 func IsNull(v Value) bool { return len(v) == 0 || v.Kind() == 'n' }
 
+// readable returns JSON with letters in place of their escapes, as services write
+// them that send ASCII only. What cannot be printed stays escaped.
+func readable(s string) string {
+	if !strings.Contains(s, `\u`) {
+		return s
+	}
+	unit := func(i int) rune { // of the escape at i; -1 when there is none
+		if i+6 > len(s) || s[i:i+2] != `\u` {
+			return -1
+		}
+		n, err := strconv.ParseUint(s[i+2:i+6], 16, 16)
+		if err != nil {
+			return -1
+		}
+		return rune(n)
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if s[i] != '\\' {
+			b.WriteByte(s[i])
+			i++
+			continue
+		}
+		end, r := min(i+6, len(s)), unit(i)
+		if low := unit(end); utf16.IsSurrogate(r) && low >= 0 {
+			r, end = utf16.DecodeRune(r, low), end+6
+		}
+		switch {
+		case r >= 0x80 && r != utf8.RuneError && !utf16.IsSurrogate(r) && unicode.IsPrint(r):
+			b.WriteString(string(r))
+			i = end
+		default: // an escape of another kind; its second character is no new one
+			b.WriteString(s[i:min(i+2, len(s))])
+			i += 2
+		}
+	}
+	return b.String()
+}
+
 // Shorten returns the start of v as one line for a message: at most n
 // characters, with an ellipsis when something is cut.
 func Shorten(v Value, n int) string {
@@ -210,7 +252,7 @@ func Shorten(v Value, n int) string {
 		return "nothing"
 	}
 	start := string(v[:min(len(v), 8*n)])
-	line := shorten(strings.Join(strings.Fields(start), " "), n)
+	line := shorten(readable(strings.Join(strings.Fields(start), " ")), n)
 	if len(start) < len(v) && !strings.HasSuffix(line, "…") {
 		line += "…"
 	}

@@ -192,6 +192,8 @@ tests:
 			refused: []string{"2/1: what is expected is a template ({{b}}): write it out", "4/2: what is expected stands in another file (file://y.txt): put its text here", `8/4: assert: want {type: …, value: …}, found "contains"`},
 			notes: []string{"vars.q of row 1 holds a template, which is sent as it stands", "weight of an assertion contains of row 3 is not taken", "transform of an assertion contains of row 3 is not taken",
 				"the assertion latency of row 3 has no counterpart in a case: see docs/datasets.md for what judges it"}}},
+		{"expectations of promptfoo are texts", "c.yaml", "- vars: {q: A, n: 5}\n  assert: [{type: equals, value: 5}, {type: contains-any, value: [true, 1.10]}]\n", Spec{},
+			outcome{format: "promptfoo", cases: []string{`{"input":{"q":"A","n":5},"expected":{"equals":"5","contains":{"any_of":["true","1.10"]}}}`}}},
 		{"kinds of promptfoo in cells", "t.csv", "q,__expected,id\nA,contains-html,1\nB,tool-call-f1(0.5): x,2\nC,Note: text,3\n", Spec{ID: "id"},
 			outcome{format: "promptfoo", cases: []string{`{"id":"1","input":{"q":"A"}}`, `{"id":"2","input":{"q":"B"}}`, `{"id":"3","input":{"q":"C"},"expected":{"equals":"Note: text"}}`},
 				notes: []string{"the assertion contains-html of row 1 has no counterpart in a case: see docs/datasets.md for what judges it", "the assertion tool-call-f1 of row 2 has no counterpart in a case: see docs/datasets.md for what judges it"}}},

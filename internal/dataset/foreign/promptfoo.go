@@ -115,6 +115,21 @@ func listedAssertion(r *reader, b *built, number int, a evidence.Value) string {
 	return assertion(r, b, number, name, value)
 }
 
+// asTexts turns numbers, true and false into texts: promptfoo compares texts.
+func asTexts(v evidence.Value) evidence.Value {
+	switch v.Kind() {
+	case '0', 't', 'f':
+		return evidence.Value(quote(nil, string(v)))
+	case '[':
+		var all []evidence.Value
+		for element := range evidence.Elements(v) {
+			all = append(all, asTexts(element))
+		}
+		return append(join([]byte{'['}, all), ']')
+	}
+	return v
+}
+
 // elsewhere says why a text of an assertion is not what the answer is compared
 // with: promptfoo puts something in its place. "" when it is.
 func elsewhere(v evidence.Value) string {
@@ -178,6 +193,9 @@ func promptfooTypes(word string) bool {
 func assertion(r *reader, b *built, number int, kind string, value evidence.Value) string {
 	key, group := "", "all_of"
 	if perCase(kind) {
+		if kind != "equals" || value.Kind() != '[' { // a list is compared as JSON
+			value = asTexts(value)
+		}
 		if fault := elsewhere(value); fault != "" {
 			return fault
 		}

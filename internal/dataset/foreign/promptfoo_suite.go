@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -99,17 +100,22 @@ func (p *Promptfoo) Suite(project, dataset string, expected []string) (suite []b
 		}
 	}
 	var metrics []string
+	measure := func(metric string) {
+		if !slices.Contains(metrics, metric) {
+			metrics = append(metrics, metric)
+		}
+	}
 	seen := map[string]int{}
 	for _, a := range p.defaultAssertions() {
 		kind := scalar(a, "type")
 		value, _ := a.Get("value")
 		switch kind {
 		case "latency":
-			metrics = append(metrics, "{type: quantile, id: latency_p95, source: latency_ms, quantile: 0.95}")
+			measure("{type: quantile, id: latency_p95, source: latency_ms, quantile: 0.95}")
 			list("latency below %s ms: the suite measures latency_p95; bound it in release.yaml, such as {id: fast, metric: latency_p95, max: %s}", scalar(a, "threshold"), scalar(a, "threshold"))
 			continue
 		case "cost":
-			metrics = append(metrics, "{type: quantile, id: cost_p95, source: cost_usd, quantile: 0.95}")
+			measure("{type: quantile, id: cost_p95, source: cost_usd, quantile: 0.95}")
 			list("cost below %s: the suite measures cost_p95; say under system.http.usage where the response carries it, and bound it in release.yaml", scalar(a, "threshold"))
 			continue
 		}

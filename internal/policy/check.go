@@ -233,7 +233,11 @@ func (r Rule) against(spec evidence.MetricSpec) []fault {
 		case quantity && *v < 0:
 			add(key, "%s is %s, and %s is never negative", key, number(*v), spec.Source)
 		case (!quantity || spec.Bounded()) && (*v < lo || *v > hi):
-			add(key, "%s is %s, outside %s to %s of %s%s", key, number(*v), number(lo), number(hi), spec.ID, shareHint(*v, lo, hi))
+			hint := shareHint(*v, lo, hi)
+			if quantity { // no share
+				hint = ""
+			}
+			add(key, "%s is %s, outside %s to %s of %s%s", key, number(*v), number(lo), number(hi), spec.ID, hint)
 		}
 	}
 	threshold("min", r.Min)

@@ -11,6 +11,7 @@ func TestRulesOnQuantities(t *testing.T) {
 	specs := []evidence.MetricSpec{
 		{ID: "free", Kind: evidence.Mean, Source: "cost_usd", Unit: "USD"},
 		{ID: "bounded", Kind: evidence.Mean, Source: "output_tokens", Unit: "tokens", Range: [2]float64{0, 4096}},
+		{ID: "dollar", Kind: evidence.Mean, Source: "cost_usd", Unit: "USD", Range: [2]float64{0, 1}},
 		{ID: "error_rate", Kind: evidence.Rate, Source: evidence.SourceError, Range: [2]float64{0, 1}},
 		{ID: "p95", Kind: evidence.Quantile, Source: "first_token_ms", Quantile: 0.95, Unit: "ms"},
 	}
@@ -25,6 +26,7 @@ func TestRulesOnQuantities(t *testing.T) {
 		"metric: bounded, kind: non_inferiority, margin: 100":                 "less output_tokens is better",
 		"metric: bounded, kind: equivalence, margin: 5000":                    "it must be below 4096",
 		"metric: error_rate, max: 0.02":                                       "",
+		"metric: dollar, max: 5":                                              "max is 5, outside 0 to 1 of dollar\n",
 		"metric: error_rate, max: 2":                                          "outside 0 to 1 of error_rate: did you mean 0.02?",
 		"metric: error_rate, max_failures: 1":                                 "use max",
 		"metric: error_rate, kind: superiority":                               "a lower error_rate is better",

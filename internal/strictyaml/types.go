@@ -823,7 +823,10 @@ func (t *ListType) defaults() {}
 
 func (t *ListType) want() string {
 	if t.least > 0 {
-		return fmt.Sprintf("a list with at least %d element", t.least)
+		if t.least > 1 {
+			return fmt.Sprintf("a list with at least %d elements", t.least)
+		}
+		return "a list with at least 1 element"
 	}
 	return "a list"
 }

@@ -158,7 +158,11 @@ func readLine(line []byte, keys []string, into any) string {
 	if err := json.Unmarshal(line, into); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return fmt.Sprintf("%s must not be a JSON %s", wrong.Field, wrong.Value)
+			return fmt.Sprintf("%s must not be a JSON %s", strings.TrimPrefix(wrong.Field, "Label."), wrong.Value)
+		}
+		var when *time.ParseError
+		if errors.As(err, &when) {
+			return fmt.Sprintf("at is %q, it must be a time such as 2026-11-24T09:30:00Z", when.Value)
 		}
 		return fmt.Sprintf("cannot be read: %v", err)
 	}

@@ -101,13 +101,15 @@ func TestProblems(t *testing.T) {
 {"case":"a","criterion":"grounded","evidence":"sha256:1","verdict":"fail","by":"p"}
 {"case":"b","criterion":"grounded","evidence":"sha256:2","verdict":"pass","by":"p","judge":{"verdict":"pass"}}
 {"criterion":"grounded","retired":"x"}
+{"case":"c","criterion":"grounded","evidence":"sha256:3","verdict":"pass","by":"p","at":"yesterday"}
+{"case":5}
 `))
 	want := []string{
 		"labels.jsonl:1:1", "not valid JSON", "labels.jsonl:2:1", "a line must be a JSON object",
 		`labels.jsonl:3:1`, `verdict is "yes", it must be pass or fail`, "unknown key criteron, did you mean criterion?",
 		"a label without evidence, by", "labels.jsonl:6:1", "verdict must not be a JSON bool",
 		"p labelled case a for grounded twice: line 7 has it too", "judge needs a verdict, pass or fail, and an evaluator",
-		"a retirement needs criterion, retired and by",
+		"a retirement needs criterion, retired and by", `at is "yesterday", it must be a time such as`, "\n  at labels.jsonl:12:1", "error: case must not be a JSON number",
 	}
 	if err == nil {
 		t.Fatal("no problem was found")

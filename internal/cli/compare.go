@@ -147,7 +147,11 @@ func compareRuns(candidate, baseline *store.Run, p *policy.Policy, config string
 
 // asksOfArms reports whether a rule asks for labels of either side's answers.
 func asksOfArms(p *policy.Policy) bool {
-	return slices.ContainsFunc(p.ComparisonRules(), func(r policy.Rule) bool { return r.JudgeBiasBar != nil })
+	return slices.ContainsFunc(p.ComparisonRules(), func(r policy.Rule) bool { return readsArms(r) })
+}
+
+func readsArms(r policy.Rule) bool {
+	return r.JudgeBiasBar != nil || r.Correction == policy.CorrectionPPI
 }
 
 // compareAt pairs two stored runs. Runs that cannot be compared are a

@@ -249,11 +249,11 @@ func trustStored(m *evidence.Manifest, config string) error {
 	return nil
 }
 
-// labelArms counts people's labels of either side's answers, for rules that ask
-// whether the judge is alike to both. A run without its answers has none.
+// labelArms counts people's labels of either side's answers, for rules that
+// read them. A run without its answers has none.
 func labelArms(c *compare.Comparison, p *policy.Policy, people *labels.File, candidate, baseline *store.Run) error {
 	for _, rule := range p.ComparisonRules() {
-		if rule.JudgeBiasBar == nil || people == nil {
+		if !readsArms(rule) || people == nil {
 			continue
 		}
 		if _, done := c.Arms[rule.Metric]; done {

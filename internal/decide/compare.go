@@ -90,7 +90,7 @@ func decideDifference(p *policy.Policy, rule policy.Rule, c *compare.Comparison)
 		// have other limits, where the p values of the test contradict each other.
 		x.Interval = x.IntervalAt(x.Interval.Level, marginOf(rule))
 	}
-	d.Difference = correctedDifference(p, rule, d.Difference)
+	d.Difference = correctedDifference(p, rule, c, d.Difference)
 	d.MissingEvidence = nothingCompared(rule, c, d.Difference)
 	d.State, d.Reasons = stateOfDifference(p, rule, c, d.Difference)
 	return d

@@ -8,12 +8,12 @@ import (
 	"github.com/oloproof/oloproof-go/internal/stats"
 )
 
-// labelsOf is the confusion table of a judge; empty without labels.
-func labelsOf(spec evidence.MetricSpec) stats.Labels {
-	if spec.Trust == nil {
+// table is the confusion table of a judge; empty without labels.
+func table(t *evidence.Trust) stats.Labels {
+	if t == nil {
 		return stats.Labels{}
 	}
-	return measure.TableOf(spec.Trust)
+	return measure.TableOf(t)
 }
 
 // corrected returns a judge's metric as the rate of right answers that labels
@@ -23,7 +23,7 @@ func corrected(p *policy.Policy, rule policy.Rule, m *measure.Metric) *measure.M
 		return m
 	}
 	c := *m
-	labels, level := labelsOf(m.Spec), p.ConfidenceLevel
+	labels, level := table(m.Spec.Trust), p.ConfidenceLevel
 	switch rule.Correction {
 	case policy.CorrectionPPI:
 		c.Estimate, c.Interval = figure(level, stats.MethodPredictionPower)(stats.PredictionPowered(m.Passed, m.Cases.Observed, m.Cases.Missing, labels, level))
@@ -33,20 +33,21 @@ func corrected(p *policy.Policy, rule policy.Rule, m *measure.Metric) *measure.M
 	return &c
 }
 
-// correctedDifference does so for a paired difference; the labels are those of the
-// instrument, which judged both sides.
-func correctedDifference(p *policy.Policy, rule policy.Rule, d *compare.Difference) *compare.Difference {
+// correctedDifference does so for a paired difference. Sensitivity and specificity
+// are those of the instrument, which judged both sides. Its bias is not: it changes
+// with the share of right answers, so that each side's labels tell their own.
+func correctedDifference(p *policy.Policy, rule policy.Rule, comparison *compare.Comparison, d *compare.Difference) *compare.Difference {
 	if d == nil || rule.Correction == "" || !d.Spec.AsksModel() || d.Spec.Kind != evidence.Rate {
 		return d
 	}
 	c := *d
 	pairs := stats.Pairs{Wins: d.Wins, Losses: d.Losses, Observed: d.Cases.Observed, Missing: d.Cases.Missing}
-	labels, level := labelsOf(d.Spec), p.ConfidenceLevel
+	arms, level := comparison.Arms[rule.Metric], p.ConfidenceLevel
 	switch rule.Correction {
 	case policy.CorrectionPPI:
-		c.Estimate, c.Interval = figure(level, stats.MethodPairedPredictionPower)(stats.PredictionPoweredPaired(pairs, labels, labels, level))
+		c.Estimate, c.Interval = figure(level, stats.MethodPairedPredictionPower)(stats.PredictionPoweredPaired(pairs, table(arms.Candidate), table(arms.Baseline), level))
 	case policy.CorrectionRoganGladen:
-		c.Estimate, c.Interval = figure(level, stats.MethodPairedRoganGladen)(stats.RoganGladenPaired(pairs, labels, level))
+		c.Estimate, c.Interval = figure(level, stats.MethodPairedRoganGladen)(stats.RoganGladenPaired(pairs, table(d.Spec.Trust), level))
 	}
 	return &c
 }

@@ -42,12 +42,6 @@ func armsUnlike(p *policy.Policy, rule policy.Rule, c *compare.Comparison, d *co
 	if rule.JudgeBiasBar == nil || d == nil || !d.Spec.AsksModel() {
 		return false
 	}
-	table := func(t *evidence.Trust) stats.Labels {
-		if t == nil {
-			return stats.Labels{}
-		}
-		return measure.TableOf(t)
-	}
 	arms := c.Arms[rule.Metric]
 	_, i := stats.BiasDifference(table(arms.Candidate), table(arms.Baseline), p.ConfidenceLevel)
 	return !stats.Equivalent.Met(i, *rule.JudgeBiasBar)

@@ -148,6 +148,17 @@ func TestCorrectedRules(t *testing.T) {
 		if got.Difference.Interval.Method != want || got.State == policy.Pass {
 			t.Errorf("%q: %s by %s, want %s", correction, got.State, got.Difference.Interval.Method, want)
 		}
+		if correction == policy.CorrectionPPI {
+			if i := got.Difference.Interval; *i.Lower != -1 || *i.Upper != 1 {
+				t.Errorf("without labels of either side's answers: [%v, %v]", *i.Lower, *i.Upper)
+			}
+			c := comparison(d)
+			fair := &evidence.Trust{BothPass: 3000, BothFail: 3000}
+			c.Arms = map[string]compare.Arms{d.Spec.ID: {Candidate: fair, Baseline: fair}}
+			if got := Compare(&policy.Policy{ConfidenceLevel: 0.95, Rules: []policy.Rule{rule}}, c).Decisions[0]; got.State != policy.Fail {
+				t.Errorf("with labels of both: %s %v", got.State, got.Reasons)
+			}
+		}
 		if correction == "" && got.State != policy.Fail {
 			t.Errorf("uncorrected: %s", got.State)
 		}

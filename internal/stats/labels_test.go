@@ -157,6 +157,33 @@ func TestLabelCoverage(t *testing.T) {
 	}
 }
 
+// TestPairedCorrectionsAreConsistent: with many labels both corrections find the true
+// difference behind a judge that errs alike on both sides. Its bias is not alike: it
+// passes more of the side that has more to fail, so that labels of both sides
+// together would hide the difference.
+func TestPairedCorrectionsAreConsistent(t *testing.T) {
+	// Half of the candidate's answers are right, and 0.8 of the baseline's; the judge's
+	// sensitivity and specificity are 0.8, so that it passes 0.5 and 0.68.
+	const truth = -0.3
+	pairs := Pairs{Wins: 320, Losses: 680, Observed: 2000}
+	candidate := Labels{BothPass: 2000, HumanOnly: 500, JudgeOnly: 500, BothFail: 2000}
+	baseline := Labels{BothPass: 3200, HumanOnly: 800, JudgeOnly: 200, BothFail: 800}
+	both := Labels{BothPass: 5200, HumanOnly: 1300, JudgeOnly: 700, BothFail: 2800}
+	x, i := PredictionPoweredPaired(pairs, candidate, baseline, 0.95)
+	closeTo(t, "prediction-powered", x, truth)
+	if i.Lower > truth || i.Upper < truth || i.Upper-i.Lower > 0.25 {
+		t.Errorf("interval %v", i)
+	}
+	if _, i := PredictionPoweredPaired(pairs, both, both, 0.95); i.Lower <= truth {
+		t.Errorf("labels of both sides together give %v, which this test takes for wrong", i)
+	}
+	x, i = RoganGladenPaired(pairs, both, 0.95)
+	closeTo(t, "Rogan-Gladen", x, truth)
+	if i.Lower > truth || i.Upper < truth {
+		t.Errorf("interval %v", i)
+	}
+}
+
 // TestBiasDifferenceCoverage enumerates the labels of two sides.
 func TestBiasDifferenceCoverage(t *testing.T) {
 	const level, labelled = 0.8, 4

@@ -98,10 +98,18 @@ var refusedCalls = map[string]string{
 	"input_filename": "there is no file", "input_line_number": "there is no file",
 }
 
+// formats are those of jq that there are here.
+var formats = []string{"@text", "@json", "@html", "@uri", "@urid", "@csv", "@tsv", "@sh", "@base64", "@base64d"}
+
 // checkCalls finds calls that are refused and regular expressions that cannot
 // run, which jq itself would find with an answer at hand only.
 func checkCalls(query *gojq.Query) (err error) {
 	walk(reflect.ValueOf(query), func(node any) {
+		if t, ok := node.(*gojq.Term); ok && err == nil {
+			if format := t.Format; format != "" && !slices.Contains(formats, format) {
+				err = fmt.Errorf("jq: unknown format %s%s (there are %s)", format, didYouMean(format, formats), strings.Join(formats, ", "))
+			}
+		}
 		f, ok := node.(*gojq.Func)
 		if !ok || err != nil {
 			return

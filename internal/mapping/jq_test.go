@@ -51,6 +51,8 @@ func TestJQIsRefused(t *testing.T) {
 		{"env.HOME", "jq: env is not allowed: a mapping does not see the environment"},
 		{"$ENV.HOME", "jq: $ENV is not allowed: a mapping does not see the environment"},
 		{"input", "jq: input is not allowed"},
+		{".a | @base64b", "jq: unknown format @base64b, did you mean @base64? (there are @text, "},
+		{`@yaml "x \(.a)"`, "jq: unknown format @yaml"},
 		{"now", "jq: now is not allowed"},
 		{`import "a" as b; .`, "jq: "},
 		{"[range(1e12)]", "jq does not end within 1s"},

@@ -298,11 +298,22 @@ func staticURL(text string) string {
 	if fault := references(text); fault != "" {
 		return fault
 	}
+	if strings.Contains(text, "{{") {
+		return "KEY holds {{, and nothing of a case is put into a URL: write that part under path or query of the request"
+	}
 	if strings.HasPrefix(text, "${") {
 		return ""
 	}
 	if fault := checkURL(placeholders(text)); fault != "" {
 		return fmt.Sprintf("KEY is %q, which %s", text, fault)
+	}
+	return ""
+}
+
+// sameForAll checks the value of a header that goes with every request.
+func sameForAll(text string) string {
+	if strings.Contains(text, "{{") {
+		return "KEY holds {{, and it is the same for all cases: write the header under request.headers"
 	}
 	return ""
 }
@@ -326,6 +337,8 @@ func checkURL(text string) string {
 		return "is not a valid URL"
 	case u.Hostname() == "":
 		return "names no host"
+	case u.Fragment != "":
+		return "has a fragment, from # on, which is never sent: leave it out, or write # as %23"
 	case u.Port() != "" && !validPort(u.Port()):
 		return "has a port outside 1 to 65535"
 	}

@@ -64,7 +64,7 @@ func TestResolveWithAnotherURL(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	for url, want := range map[string]string{
-		"preview.example": "no scheme", "ftp://x": "scheme", "http://": "no host", "http://x:99999/": "port", "http://x/a b": "space", "http://${X}/": "${",
+		"preview.example": "no scheme", "ftp://x": "scheme", "http://": "no host", "http://x:99999/": "port", "http://x/a b": "space", "http://${X}/": "${", "http://x/a#b": "fragment",
 	} {
 		if _, err := s.Resolve(environment(map[string]string{"TOKEN": "s3cret"}), ResolveOptions{URL: url}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("--url %s: got %v, want %s", url, err, want)

@@ -163,7 +163,7 @@ func (h *HTTP) table(d *draft) *y.MapType {
 
 func headerTable(name string, at Position, h *Header) y.Type {
 	h.Name, h.Pos = name, at
-	return y.String(y.Into(&h.Value)).Empty().Check(headerValue).Check(references)
+	return y.String(y.Into(&h.Value)).Empty().Check(headerValue).Check(sameForAll).Check(references)
 }
 
 func (t *Start) table() *y.MapType {

@@ -76,8 +76,11 @@ func (c *code) add(name string) error {
 		}
 		return nil
 	}
+	if !info.Mode().IsRegular() {
+		return fail(errors.New("is neither a file nor a directory"))
+	}
 	if err := c.hash(path.Clean(name), full); err != nil {
-		return fail(err)
+		return fail(plain(err))
 	}
 	return nil
 }
@@ -134,34 +137,53 @@ func matches(pattern, name []string) bool {
 var skipped = []string{".git", ".hg", ".svn", ".oloproof", "__pycache__", ".venv", "node_modules", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".tox"}
 
 // below adds the files below a directory that want says yes to, by their path
-// from it.
+// from it. A link to a directory is one, unless it leads to where it lies in.
 func (c *code) below(name string, want func(rel string) bool) (int, error) {
 	root, n := c.full(name), 0
-	err := filepath.WalkDir(root, func(full string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	var walk func(rel string, above []string) error
+	walk = func(rel string, above []string) error {
+		full := filepath.Join(root, filepath.FromSlash(rel))
+		real, err := filepath.EvalSymlinks(full)
+		if err != nil || slices.Contains(above, real) {
+			return below(rel, err)
 		}
-		if d.IsDir() {
-			if full != root && slices.Contains(skipped, d.Name()) {
-				return filepath.SkipDir
+		entries, err := os.ReadDir(full)
+		if err != nil {
+			return below(rel, err)
+		}
+		above = append(above[:len(above):len(above)], real)
+		for _, entry := range entries {
+			rel := path.Join(rel, entry.Name())
+			full := filepath.Join(full, entry.Name())
+			info, err := os.Stat(full)
+			switch {
+			case slices.Contains(skipped, entry.Name()) && (err != nil || info.IsDir()), strings.HasSuffix(rel, ".pyc"):
+			case err == nil && info.IsDir():
+				if err := walk(rel, above); err != nil {
+					return err
+				}
+			case !want(rel):
+			case err != nil: // a link that leads nowhere
+				return below(rel, err)
+			case info.Mode().IsRegular(): // a socket is no code
+				n++
+				if err := c.hash(path.Join(name, rel), full); err != nil {
+					return below(rel, err)
+				}
 			}
-			return nil
 		}
-		rel, err := filepath.Rel(root, full)
-		if err != nil {
-			return err
-		}
-		rel = filepath.ToSlash(rel)
-		if strings.HasSuffix(rel, ".pyc") || !want(rel) {
-			return nil
-		}
-		if info, err := os.Stat(full); err != nil || !info.Mode().IsRegular() {
-			return err // a link that leads nowhere is an error, a socket is no code
-		}
-		n++
-		return c.hash(path.Join(name, rel), full)
-	})
-	return n, plain(err)
+		return nil
+	}
+	return n, walk("", nil)
+}
+
+// below names the file of an error that lies below the entry.
+func below(rel string, err error) error {
+	var on *fs.PathError
+	if rel != "" && errors.As(err, &on) {
+		return fmt.Errorf("%s: %w", rel, on.Err)
+	}
+	return plain(err)
 }
 
 func (c *code) hash(name, full string) error {
@@ -173,7 +195,7 @@ func (c *code) hash(name, full string) error {
 	}
 	sum, n, err := sum(full)
 	if err != nil {
-		return plain(err)
+		return err
 	}
 	if c.bytes += n; c.bytes > maxBytes {
 		return fmt.Errorf("names more than %d bytes: name the code only", int64(maxBytes))

@@ -52,3 +52,51 @@ func TestCode(t *testing.T) {
 		}
 	}
 }
+
+// A link is what it leads to, a directory as well as a file, and one that leads in a
+// circle is gone round once.
+func TestCodeBehindLinks(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "project")
+	for name, text := range map[string]string{"project/lib/a.py": "a", "shared/b.py": "b", "shared/deep/c.py": "c", "project/node_modules/x.js": "x"} {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(to, name string) {
+		if err := os.Symlink(to, filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+			t.Skip(err)
+		}
+	}
+	link("../../shared", "lib/linked")
+	link("..", "lib/linked/deep/circle")
+	link("../lib/a.py", "lib/same.py")
+	link("../node_modules", "lib/node_modules")
+	for entry, want := range map[string]string{
+		"lib":            "lib/a.py lib/linked/b.py lib/linked/deep/c.py lib/same.py",
+		"lib/linked":     "lib/linked/b.py lib/linked/deep/c.py",
+		"lib/linked/*":   "lib/linked/b.py",
+		"lib/**/deep/*":  "lib/linked/deep/c.py",
+		"lib/*/b.py":     "lib/linked/b.py",
+		"../shared/b.py": "../shared/b.py",
+	} {
+		files, err := Code(dir, []string{entry})
+		if got := strings.Join(slices.Sorted(maps.Keys(files)), " "); err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", entry, got, err, want)
+		}
+	}
+	link("nowhere", "lib/linked/gone.py")
+	link("lib/.", "lib/linked/other")
+	for entry, want := range map[string]string{
+		"lib":       "code_paths: lib: linked/gone.py: no such file or directory",
+		"/dev/null": "code_paths: /dev/null: is neither a file nor a directory",
+	} {
+		if _, err := Code(dir, []string{entry}); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", entry, err, want)
+		}
+	}
+}

@@ -230,7 +230,11 @@ func (e *Env) convert(im *imported, f importFlags) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Stdout, "Read %s as %s: %s.\n", filepath.ToSlash(path), result.Format, countRows(result.Rows))
+	form := ""
+	if result.Format != "" { // "" when no row could be read
+		form = " as " + result.Format
+	}
+	fmt.Fprintf(e.Stdout, "Read %s%s: %s.\n", filepath.ToSlash(path), form, countRows(result.Rows))
 	for _, note := range result.Notes {
 		fmt.Fprintf(e.Stdout, "  %s\n", note)
 	}

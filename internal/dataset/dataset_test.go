@@ -54,6 +54,8 @@ func TestOpenRefuses(t *testing.T) {
 		{"bad JSON in two lines", "{\"id\":\"a\",\"input\":1}\n{bad\n{\"id\":\"b\",\"input\":}\n", []string{"2:2 invalid character 'b'", "3:19 missing value"}},
 		{"column in characters", "{\"id\":\"é😀\",\"input\":x}", []string{"1:20 invalid character 'x'"}},
 		{"not UTF-8", "{\"id\":\"a\",\"input\":\"\xff\"}\n", []string{"1:20 byte 0xff is not UTF-8"}},
+		{"a pointer of Git LFS", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", []string{"1:0 the file is a pointer of Git LFS: fetch the file first (git lfs pull, or lfs: true of actions/checkout)"}},
+		{"a packed file", "\x1f\x8b\x08\x00", []string{"1:0 the file is compressed with gzip: unpack it first (gunzip)"}},
 		{"UTF-16 with a mark", "\xff\xfe{\x00", []string{"1:0 the file is UTF-16, want UTF-8"}},
 		{"UTF-16 big endian", "\x00{\x00\"", []string{"1:0 the file is UTF-16, want UTF-8"}},
 		{"UTF-16 little endian", "{\x00\"\x00", []string{"1:0 the file is UTF-16, want UTF-8"}},

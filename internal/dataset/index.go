@@ -96,7 +96,10 @@ func (d *Dataset) index(opt Options) error {
 func (x *indexer) read(file io.Reader) error {
 	r := bufio.NewReaderSize(file, 1<<20)
 	var at int64
-	if start, _ := r.Peek(4); bytes.HasPrefix(start, []byte("\xef\xbb\xbf")) {
+	if start, _ := r.Peek(foreign.SealedBytes); foreign.Sealed(start) != "" {
+		x.add(1, -1, nil, "the file is "+foreign.Sealed(start))
+		return nil
+	} else if bytes.HasPrefix(start, []byte("\xef\xbb\xbf")) {
 		n, _ := r.Discard(3)
 		at = int64(n)
 	} else if isUTF16(start) {

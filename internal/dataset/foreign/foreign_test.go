@@ -178,6 +178,7 @@ tests:
 		{"grades that are none", "t.jsonl", `{"question": "A?", "relevant": [{"doc_id": "d", "grade": "NaN"}]}`, Spec{},
 			outcome{format: "json", refused: []string{`1/1: field "relevant": [0]: grade: want a finite number, found "NaN"`}}},
 		{"a workbook", "t.csv", "PK\x03\x04" + strings.Repeat("\x00", 40), Spec{}, outcome{err: "cannot read the data set: the file is a zip archive, as .xlsx and .ods are: save the table as CSV, or unpack it"}},
+		{"a pointer of Git LFS", "t.csv", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n", Spec{}, outcome{err: "the file is a pointer of Git LFS: fetch the file first"}},
 		{"a packed file", "t.jsonl.gz", "\x1f\x8b\x08" + strings.Repeat("\x00", 40), Spec{}, outcome{err: "the file is compressed with gzip: unpack it first"}},
 		{"expectations of promptfoo that are none", "c.yaml", `
 - vars: {q: "A {{b}}"}

@@ -26,8 +26,8 @@ func openText(path string) (*text, error) {
 		return nil, err
 	}
 	raw := bufio.NewReaderSize(file, 64<<10)
-	start, _ := raw.Peek(16)
-	if what := sealed(start); what != "" {
+	start, _ := raw.Peek(SealedBytes)
+	if what := Sealed(start); what != "" {
 		_ = file.Close() // nothing was written
 		return nil, fmt.Errorf("the file is %s", what)
 	}
@@ -66,8 +66,12 @@ var ErrLong = errors.New("a row is longer than 128 MiB: a quote that is never cl
 // next allows for another row.
 func (t *text) next() { t.lines.left = MaxRow }
 
-// sealed says what a file is that holds no text, from its first bytes; "" for others.
-func sealed(start []byte) string {
+// SealedBytes is how much of a file [Sealed] looks at.
+const SealedBytes = 48
+
+// Sealed says what a file is whose text is not there to be read, from its first
+// bytes; "" for others.
+func Sealed(start []byte) string {
 	for _, kind := range []struct{ magic, what string }{
 		{"PK\x03\x04", "a zip archive, as .xlsx and .ods are: save the table as CSV, or unpack it"},
 		{"\x1f\x8b", "compressed with gzip: unpack it first (gunzip)"},
@@ -79,6 +83,7 @@ func sealed(start []byte) string {
 		{"\xd0\xcf\x11\xe0", "an old .xls: save the table as CSV"},
 		{"SQLite format 3\x00", "a SQLite database: export the table as CSV"},
 		{"%PDF-", "a PDF"},
+		{"version https://git-lfs.github.com/spec/", "a pointer of Git LFS: fetch the file first (git lfs pull, or lfs: true of actions/checkout)"},
 	} {
 		if bytes.HasPrefix(start, []byte(kind.magic)) {
 			return kind.what

@@ -4,6 +4,7 @@
 package foreign
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -379,7 +380,7 @@ func (s *Spec) Files(path string) []string {
 	if s.Format == "beir" {
 		files = []string{path + "/queries.jsonl"}
 		if s.Qrels == "" {
-			files = append(files, path+"/qrels/"+orElse(s.Split, "test")+".tsv")
+			files = append(files, path+"/qrels/"+cmp.Or(s.Split, "test")+".tsv")
 		}
 	}
 	if s.Qrels != "" {

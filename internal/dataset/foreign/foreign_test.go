@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -33,7 +34,7 @@ func reading(t testing.TB, path string, spec Spec) outcome {
 		o.cases = append(o.cases, string(r.Case))
 		return nil
 	}, func(r Refusal) {
-		o.refused = append(o.refused, itoa(r.Line)+"/"+itoa(r.Number)+": "+r.Message)
+		o.refused = append(o.refused, strconv.Itoa(r.Line)+"/"+strconv.Itoa(r.Number)+": "+r.Message)
 	})
 	o.format, o.notes = result.Format, result.Notes
 	if err != nil {

@@ -3,6 +3,7 @@ package foreign
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -245,7 +246,7 @@ func ragasContexts(r *reader, b *built, number int, v evidence.Value, used map[s
 		if n > 0 {
 			dst = append(dst, ',')
 		}
-		id := "gold-" + itoa(n+1)
+		id := "gold-" + strconv.Itoa(n+1)
 		if n < len(named) && named[n] != "" {
 			id = named[n]
 		}

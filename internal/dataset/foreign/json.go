@@ -177,7 +177,7 @@ func (r *reader) readLines(f *text, text []byte, line int) error {
 
 // readSpread reads objects that span lines.
 func (r *reader) readSpread(f *text, first []byte, line int) error {
-	rest := &text2{head: append(first, '\n'), f: f}
+	rest := io.MultiReader(bytes.NewReader(append(first, '\n')), f)
 	d := jsontext.NewDecoder(rest)
 	var values []evidence.Value // the first, until it is known whether there is another
 	for n := 1; ; n++ {
@@ -211,21 +211,6 @@ func (r *reader) readSpread(f *text, first []byte, line int) error {
 			return err
 		}
 	}
-}
-
-// text2 is a line that was read, and the rest of the file.
-type text2 struct {
-	head []byte
-	f    io.Reader
-}
-
-func (t *text2) Read(p []byte) (int, error) {
-	if len(t.head) > 0 {
-		n := copy(p, t.head)
-		t.head = t.head[n:]
-		return n, nil
-	}
-	return t.f.Read(p)
 }
 
 // framed reports whether an object holds the rows, and is not one itself.

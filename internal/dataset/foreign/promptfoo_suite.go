@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -122,7 +123,7 @@ func (p *Promptfoo) Suite(project, dataset string, expected []string) (suite []b
 		evaluator, ok := suiteAssertion(kind, value)
 		if !ok {
 			if !perCase(kind) {
-				list("assertion %s of defaultTest%s", orElse(kind, "without a type"), advice(kind))
+				list("assertion %s of defaultTest%s", cmp.Or(kind, "without a type"), advice(kind))
 			}
 			continue
 		}
@@ -220,7 +221,7 @@ func (p *Promptfoo) system(b *bytes.Buffer, list func(string, ...any)) {
 			if body, ok := config.Get("body"); ok {
 				list("the body of %s, %s: the variables of each test are sent as they are; write it as system.http.request.body when the service wants another one", id, shorten(string(body.JSON())))
 			}
-			transform := orElse(scalar(config, "transformResponse"), scalar(config, "responseParser"))
+			transform := cmp.Or(scalar(config, "transformResponse"), scalar(config, "responseParser"))
 			var ok bool
 			if path, ok = dotted(transform); !ok {
 				list("transformResponse %s: say in output_path where the answer stands", shorten(transform))

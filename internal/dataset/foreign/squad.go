@@ -1,12 +1,11 @@
 package foreign
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // isSQuAD reports whether an object is a data set of SQuAD: articles with
 // paragraphs with questions.
@@ -87,8 +86,8 @@ func (r *reader) squadQuestion(n, line int, title string, place int, context, q 
 		}
 	}
 	if text, ok := evidence.Text(context); ok && !declines {
-		gold := quote([]byte(`[{"doc_id":`), orElse(title, "squad"))
-		gold = quote(append(gold, `,"chunk_id":`...), itoa(place))
+		gold := quote([]byte(`[{"doc_id":`), cmp.Or(title, "squad"))
+		gold = quote(append(gold, `,"chunk_id":`...), strconv.Itoa(place))
 		gold = append(quote(append(gold, `,"text":`...), text), "}]"...)
 		b.put("expected.gold_context", gold)
 	}
@@ -100,11 +99,4 @@ func (r *reader) squadQuestion(n, line int, title string, place int, context, q 
 		return refuse(fault)
 	}
 	return r.take(Row{Number: n, Line: line, Case: c})
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

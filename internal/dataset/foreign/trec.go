@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -135,7 +136,7 @@ func (r *reader) readBEIR() error {
 		return r.fail("%s is a directory without queries.jsonl: want a data set of BEIR, or name one file", r.path)
 	}
 	if r.qrels == nil {
-		split := orElse(r.spec.Split, "test")
+		split := cmp.Or(r.spec.Split, "test")
 		path := filepath.Join(r.path, "qrels", split+".tsv")
 		if _, err := os.Stat(path); err != nil {
 			return r.fail("there is no %s: say with split which judgments to take", path)

@@ -63,7 +63,7 @@ takes passages (system.http.gold_context) and these are given to it. It ends wit
 	}
 	cmd.Flags().StringVarP(&f.config, "config", "c", "oloproof.yaml", "the suite's `file`")
 	cmd.Flags().StringVar(&f.url, "url", "", "call this `url` instead of system.http.url, as the run did")
-	cmd.Flags().StringVar(&f.intervention, "intervention", "", "what is changed: `gold-context|top-k|reranker`")
+	cmd.Flags().StringVar(&f.intervention, "intervention", "", "what is changed, `KIND`: gold-context, top-k or reranker")
 	cmd.Flags().StringVar(&f.criterion, "criterion", "", "the pass/fail criterion `ID` that the cases failed")
 	cmd.Flags().IntVar(&f.topK, "top-k", 0, "of top-k: how many of the recorded candidates may go into the context, `N`")
 	cmd.Flags().StringVar(&f.reranker, "reranker", "", "of reranker: a Python function `MODULE:FUNCTION` (input, candidates) -> candidates")

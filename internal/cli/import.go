@@ -38,7 +38,8 @@ func newImport(env *Env) *cobra.Command {
 		Use:   "import FILE",
 		Short: "convert a data set of another tool, or a configuration of promptfoo",
 		Long: `import reads a data set in another form and writes the cases that this tool
-runs, one a line. The form is told from the file, or named with --format: ` + strings.Join(foreign.Formats(), ", ") + `.
+runs, one a line. The form is told from the file, or named with --format:
+` + strings.Join(foreign.Formats(), ", ") + `.
 
 Every row that cannot be taken is reported with its number and the reason. Then
 nothing is written and the exit code is 2; --skip-invalid writes the others.

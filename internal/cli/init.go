@@ -23,8 +23,9 @@ func newInit(env *Env) *cobra.Command {
 		Short: "start a project: a suite of your own, or a copy of an example",
 		Long: `init writes oloproof.yaml, release.yaml and data/cases.jsonl for your own endpoint,
 or copies a complete example project. With --preset it knows the service: what it is
-sent and what its answers mean (oloproof probe --list-presets). With --ci it writes the workflows that run the
-suite of DIR: for pull requests, merge queue, pushes, nightly and release branches.
+sent and what its answers mean (oloproof probe --list-presets). With --ci it writes the
+workflows that run the suite of DIR: for pull requests, merge queue, pushes, nightly and
+release branches.
 It never overwrites a file.`,
 		Example: `  oloproof init --url http://localhost:8000/answer my-suite
   oloproof init --preset dify --url https://dify.example.com/v1/chat-messages my-suite

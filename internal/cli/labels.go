@@ -53,7 +53,7 @@ type sampleFlags struct {
 func (f *sampleFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.config, "config", "c", "oloproof.yaml", "the suite's `file`")
 	cmd.Flags().StringVar(&f.criterion, "criterion", "", "the `criterion` of the judge (may be left out when there is one judge)")
-	cmd.Flags().IntVar(&f.sample, "sample", 30, "label `N` answers, drawn at random from those that were judged")
+	cmd.Flags().IntVar(&f.sample, "sample", 30, "take `N` answers, drawn at random from those that were judged")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "`number` that draws the sample; the same one draws the same")
 	cmd.Flags().BoolVar(&f.again, "again", false, "draw answers that have a label, too")
 }

@@ -147,7 +147,7 @@ func plainWord(w string) bool {
 		return false
 	}
 	w = strings.TrimRight(strings.TrimLeft(w, "(["), ",;:.)]")
-	return plainNumber(w) || plainName(w)
+	return plainNumber(w) || plainName(strings.TrimSuffix(w, "'s"))
 }
 
 // plainNumber accepts 15, -26.5%, +40.8, <1%, ±5.0 and 1/2.

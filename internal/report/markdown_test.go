@@ -304,6 +304,7 @@ func TestProse(t *testing.T) {
 		"+6.7 points", "[-26.5, +40.8]", "[no bound, +40.8 ms]", "15 paired · 0 missing · 2 excluded", "11 / 15 observed · 0 missing · 0 excluded",
 		"p99.9 of 1100 observed", "equivalence, margin ±10.0 points", "<1%", "not observed", "interval_overlaps_margin", "hit_rate_at_2", "exact_unconditional@1",
 		"Blocked because answers-not-worse and citations-not-worse are INSUFFICIENT_EVIDENCE (not established yet).",
+		"at least 45.0%, corrected for the judge's error (Rogan-Gladen)",
 	} {
 		if got := Prose(s); got != s {
 			t.Errorf("Prose(%q) = %q", s, got)

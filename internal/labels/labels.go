@@ -181,8 +181,8 @@ func AppendLine(dst []byte, v any) []byte {
 }
 
 // Of counts what the labels say of the judge of a metric; nil when they say
-// nothing. Answers that people labelled differently are unsettled and do not
-// count: a judge cannot be held against people who do not agree.
+// nothing. Answers that people labelled differently are unsettled: a judge cannot
+// be held against people who do not agree, nor be made good by leaving these out.
 func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 	t := &evidence.Trust{}
 	type answer struct{ pass, fail int }

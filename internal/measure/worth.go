@@ -46,5 +46,5 @@ func WorthOf(t *evidence.Trust, level float64) Worth {
 
 // TableOf returns the confusion table of a judge.
 func TableOf(t *evidence.Trust) stats.Labels {
-	return stats.Labels{BothPass: t.BothPass, JudgeOnly: t.JudgeOnly, HumanOnly: t.HumanOnly, BothFail: t.BothFail}
+	return stats.Labels{BothPass: t.BothPass, JudgeOnly: t.JudgeOnly, HumanOnly: t.HumanOnly, BothFail: t.BothFail, Unsettled: t.Unsettled}
 }

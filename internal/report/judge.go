@@ -84,7 +84,11 @@ func judgeWords(m *Metric) string {
 		b.WriteString("Nobody has labelled an answer that it judged, so that nothing is known of its errors. ")
 	}
 	if j.Labels > 0 {
-		fmt.Fprintf(&b, "By %s: agreement %s, bias %s, sensitivity %s, specificity %s, kappa %s.", count(j.Labels, "label"),
+		unsettled := ""
+		if j.Unsettled > 0 {
+			unsettled = fmt.Sprintf(", with %s on which people do not agree", count(j.Unsettled, "answer"))
+		}
+		fmt.Fprintf(&b, "By %s%s: agreement %s, bias %s, sensitivity %s, specificity %s, kappa %s.", count(j.Labels, "label"), unsettled,
 			j.Agreement.words(RateScale()), j.Bias.words(RateDifferenceScale()),
 			j.Sensitivity.words(RateScale()), j.Specificity.words(RateScale()), j.Kappa.words(kappaScale()))
 	}
@@ -109,7 +113,7 @@ func JudgeTable(name string, j *Judge) []string {
 		lines = append(lines, fmt.Sprintf("  %s of answers that another instrument judged do not count", count(j.Others, "label")))
 	}
 	if j.Unsettled > 0 {
-		lines = append(lines, fmt.Sprintf("  %s that people labelled differently do not count", count(j.Unsettled, "answer")))
+		lines = append(lines, fmt.Sprintf("  %s that people labelled differently, in every interval at the worst", count(j.Unsettled, "answer")))
 	}
 	for _, x := range []struct {
 		name   string

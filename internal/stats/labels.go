@@ -18,9 +18,13 @@ type Labels struct {
 	JudgeOnly int // the judge says pass, the person fail
 	HumanOnly int // the person says pass, the judge fail
 	BothFail  int // both say fail
+	// Unsettled answers were labelled too, and people do not agree on them: no figure
+	// counts them, and every limit does at their worst, since leaving out what is hard
+	// would make a judge good.
+	Unsettled int
 }
 
-// N is the number of labelled answers.
+// N is the number of labelled answers that are settled.
 func (l Labels) N() int { return l.BothPass + l.JudgeOnly + l.HumanOnly + l.BothFail }
 
 // share is an estimate of passed out of all, nil without any.
@@ -36,26 +40,26 @@ func share(passed, all int) *float64 {
 // without a label, and the interval of [Rate].
 func (l Labels) Agreement(level float64) (*float64, Interval) {
 	same := l.BothPass + l.BothFail
-	return share(same, l.N()), Rate(same, l.N(), 0, level)
+	return share(same, l.N()), Rate(same, l.N(), l.Unsettled, level)
 }
 
 // Sensitivity returns the share of the answers that pass for the person that also
 // pass for the judge, nil when there is none, and the interval of [Rate].
 func (l Labels) Sensitivity(level float64) (*float64, Interval) {
 	all := l.BothPass + l.HumanOnly
-	return share(l.BothPass, all), Rate(l.BothPass, all, 0, level)
+	return share(l.BothPass, all), Rate(l.BothPass, all, l.Unsettled, level)
 }
 
 // Specificity returns the share of the answers that fail for the person that also
 // fail for the judge, nil when there is none, and the interval of [Rate].
 func (l Labels) Specificity(level float64) (*float64, Interval) {
 	all := l.BothFail + l.JudgeOnly
-	return share(l.BothFail, all), Rate(l.BothFail, all, 0, level)
+	return share(l.BothFail, all), Rate(l.BothFail, all, l.Unsettled, level)
 }
 
 // pairs are the labels as paired differences, judge minus person.
 func (l Labels) pairs() Pairs {
-	return Pairs{Wins: l.JudgeOnly, Losses: l.HumanOnly, Observed: l.N()}
+	return Pairs{Wins: l.JudgeOnly, Losses: l.HumanOnly, Observed: l.N(), Missing: l.Unsettled}
 }
 
 // Bias returns the mean of judge minus person, in [-1, 1], and the interval of
@@ -103,7 +107,7 @@ func (l Labels) Kappa(level float64) (*float64, Interval) {
 		return nil, Interval{Lower: -1, Upper: 1}
 	}
 	each := math.Sqrt(level)
-	po, passes := Rate(same, n, 0, each), Rate(l.BothPass, same, 0, each)
+	po, passes := Rate(same, n, l.Unsettled, each), Rate(l.BothPass, same, l.Unsettled, each)
 	below, above := passes.Lower-0.5, passes.Upper-0.5
 	far, near := max(-below, above), max(0, below, -above) // of the share of passes, from a half
 	// With d the difference of the two shares of passes, 1 - pe is
@@ -166,7 +170,7 @@ func PlanLabels(l Labels, b Bars, level float64) Plan {
 	}
 	_, agreement := l.Agreement(level)
 	if b.Agreement > 0 && agreement.Lower < b.Agreement {
-		add(PlanRate(l.BothPass+l.BothFail, l.N(), 0, b.Agreement, AtLeast, level))
+		add(PlanRate(l.BothPass+l.BothFail, l.N(), l.Unsettled, b.Agreement, AtLeast, level))
 	}
 	if b.Bias > 0 && l.N() > 0 && !Equivalent.Met(PairedVerdicts(l.pairs(), level), b.Bias) {
 		add(PlanPairs(l.pairs(), Equivalent, b.Bias, level))

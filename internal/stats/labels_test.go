@@ -111,7 +111,7 @@ func eachLabels(n int, p [4]float64, visit func(Labels, float64)) {
 			for c := range n + 1 - a - b {
 				d := n - a - b - c
 				mass := math.Exp(logChoose(n, a) + logChoose(n-a, b) + logChoose(n-a-b, c) + term(a, p[0]) + term(b, p[1]) + term(c, p[2]) + term(d, p[3]))
-				visit(Labels{a, b, c, d}, mass)
+				visit(Labels{BothPass: a, JudgeOnly: b, HumanOnly: c, BothFail: d}, mass)
 			}
 		}
 	}
@@ -212,8 +212,8 @@ func TestBiasDifferenceCoverage(t *testing.T) {
 func TestLabelLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		some := func(name string) int { return rapid.IntRange(0, 40).Draw(t, name) }
-		l := Labels{some("both pass"), some("judge only"), some("human only"), some("both fail")}
-		o := Labels{some("pass"), some("judge"), some("human"), some("fail")}
+		l := Labels{some("both pass"), some("judge only"), some("human only"), some("both fail"), rapid.IntRange(0, 3).Draw(t, "unsettled")}
+		o := Labels{some("pass"), some("judge"), some("human"), some("fail"), 0}
 		observed := rapid.IntRange(1, 200).Draw(t, "observed")
 		passed, missing := rapid.IntRange(0, observed).Draw(t, "passed"), rapid.IntRange(0, 5).Draw(t, "missing")
 		pairs := Pairs{Wins: rapid.IntRange(0, observed/2).Draw(t, "wins"), Losses: rapid.IntRange(0, observed/2).Draw(t, "losses"), Observed: observed, Missing: missing}
@@ -235,7 +235,22 @@ func TestLabelLaws(t *testing.T) {
 				t.Fatalf("%s: at 0.99 %v, at 0.9 %v", name, wider, i)
 			}
 		}
-		swapped := Labels{l.BothFail, l.HumanOnly, l.JudgeOnly, l.BothPass}
+		// However an unsettled answer had been settled, its limits lie within.
+		settled := l
+		settled.Unsettled = 0
+		for range l.Unsettled {
+			*[]*int{&settled.BothPass, &settled.JudgeOnly, &settled.HumanOnly, &settled.BothFail}[rapid.IntRange(0, 3).Draw(t, "settles")]++
+		}
+		for name, f := range map[string][2]func(float64) (*float64, Interval){
+			"agreement": {l.Agreement, settled.Agreement}, "sensitivity": {l.Sensitivity, settled.Sensitivity}, "specificity": {l.Specificity, settled.Specificity},
+			"bias": {l.Bias, settled.Bias}, "kappa": {l.Kappa, settled.Kappa},
+		} {
+			_, open := f[0](0.9)
+			if _, i := f[1](0.9); i.Lower < open.Lower-1e-9 || i.Upper > open.Upper+1e-9 {
+				t.Fatalf("%s: %v with %d unsettled, %v when they are settled", name, open, l.Unsettled, i)
+			}
+		}
+		swapped := Labels{l.BothFail, l.HumanOnly, l.JudgeOnly, l.BothPass, l.Unsettled}
 		_, i := RoganGladen(passed, observed, missing, l, 0.9)
 		_, m := RoganGladen(observed-passed, observed, missing, swapped, 0.9)
 		if math.Abs(i.Lower-(1-m.Upper)) > 1e-9 || math.Abs(i.Upper-(1-m.Lower)) > 1e-9 {

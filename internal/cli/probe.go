@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,9 +19,11 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/netguard"
+	"github.com/oloproof/oloproof-go/internal/probe"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/redact"
 	"github.com/oloproof/oloproof-go/internal/report"
+	"github.com/oloproof/oloproof-go/internal/stream"
 	"github.com/oloproof/oloproof-go/internal/suite"
 	httpsystem "github.com/oloproof/oloproof-go/internal/system/http"
 )
@@ -171,6 +174,7 @@ type probing struct {
 	flags probeFlags
 	answered
 	body   []byte // as it came, without secrets
+	cut    bool   // its end did not come
 	redact *redact.Redactor
 	seen
 }
@@ -277,7 +281,14 @@ func (r *probing) send(req *http.Request) error {
 		}
 		text := fmt.Sprintf("no answer from %s: %s", r.publicURL(), r.redact.String(httpsystem.ErrorText(err)))
 		var refused *netguard.Refusal
-		if !errors.As(err, &refused) { // that one says what to do itself
+		var failed *net.OpError
+		switch {
+		case errors.As(err, &refused): // says what to do itself
+		case errors.Is(err, context.DeadlineExceeded):
+			text += "\n  --timeout gives it more time"
+		case errors.As(err, &failed) && failed.Op != "dial":
+			text += "\n  something is there and gave no answer: is it the right port, and http or https?"
+		default:
 			text += "\n  " + unreached(req.URL)
 		}
 		return problem.Errorf("%s", text)
@@ -288,11 +299,16 @@ func (r *probing) send(req *http.Request) error {
 	switch {
 	case req.Context().Err() != nil:
 		return req.Context().Err()
-	case err != nil && len(body) == 0:
-		return problem.Errorf("no whole answer from %s: %s", r.publicURL(), r.redact.String(httpsystem.ErrorText(err)))
+	case err != nil && resp.StatusCode/100 == 2 && probe.FormatOf(body) != stream.SSE: // which may stay open behind its end signal
+		text := fmt.Sprintf("no whole answer from %s: %s", r.publicURL(), r.redact.String(httpsystem.ErrorText(err)))
+		if len(body) > 0 {
+			text += "\n  what came begins: " + shown(string(withoutQueries(r.redact.Bytes(body))))
+		}
+		return problem.Errorf("%s", text)
 	case len(body) > maxProbed:
 		return problem.Errorf("the answer of %s is larger than %d MiB", r.publicURL(), maxProbed>>20)
 	}
+	r.cut = err != nil
 	r.Status = resp.StatusCode
 	r.Received = map[string]string{}
 	for name := range resp.Header {

@@ -78,7 +78,7 @@ func (r *probing) open(question []string) error {
 	switch s := r.stream; {
 	case s.Fault != "":
 		return problem.Errorf("the stream tells an error: %s", report.Clean(s.Fault))
-	case s.Truncated:
+	case s.Truncated, r.cut && s.Done == "eof":
 		return problem.Errorf("the stream ended after %d frames without its end signal: what is there is no whole answer", len(s.Frames))
 	case s.Document == nil:
 		return problem.Errorf("no assembler makes an answer of this stream (%s, %d frames): look at the frames with --record, and map them with stream: {assemble: collect}", s.Format, len(s.Frames))

@@ -178,6 +178,7 @@ tests:
 			outcome{format: "deepeval", cases: []string{`{"input":{"question":"A?"},"expected":{"answer":"[1]","gold_context":[{"doc_id":"gold-1","text":"one; still one"},{"doc_id":"gold-2","text":"two"}]},"metadata":{"k":1}}`}}},
 		{"grades that are none", "t.jsonl", `{"question": "A?", "relevant": [{"doc_id": "d", "grade": "NaN"}]}`, Spec{},
 			outcome{format: "json", refused: []string{`1/1: field "relevant": [0]: grade: want a finite number, found "NaN"`}}},
+		{"columns as pandas writes them", "t.json", `{"user_input": {"0": "A?", "1": "B?"}, "reference": {"0": "x", "1": null}}`, Spec{}, outcome{err: "the file holds columns, as pandas' to_json writes them, and no rows"}},
 		{"a workbook", "t.csv", "PK\x03\x04" + strings.Repeat("\x00", 40), Spec{}, outcome{err: "cannot read the data set: the file is a zip archive, as .xlsx and .ods are: save the table as CSV, or unpack it"}},
 		{"a pointer of Git LFS", "t.csv", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n", Spec{}, outcome{err: "the file is a pointer of Git LFS: fetch the file first"}},
 		{"a packed file", "t.jsonl.gz", "\x1f\x8b\x08" + strings.Repeat("\x00", 40), Spec{}, outcome{err: "the file is compressed with gzip: unpack it first"}},
@@ -308,13 +309,13 @@ func TestPythonList(t *testing.T) {
 	for text, want := range map[string]string{
 		`['a', "b's", 'c\'d', 'e\n\x41\u00e9\U0001F600\q']`: `["a","b's","c'd","e\nAé😀\\q"]`,
 		`[]`: `[]`, `[1, 2.5, True, None, nan, [ 'x' ]]`: `[1,2.5,true,null,null,["x"]]`,
-		"['a'\n 'b']": `["a","b"]`, `['a',]`: `["a"]`, `{'a': {"b": 1}, 'c': [{}], }`: `{"a":{"b":1},"c":[{}]}`,
+		"['a'\n 'b']": `["a","b"]`, `['a',]`: `["a"]`, `[np.int64(5), np.str_('a b'), {'k': np.float64(1.5)}]`: `[5,"a b",{"k":1.5}]`, `{'a': {"b": 1}, 'c': [{}], }`: `{"a":{"b":1},"c":[{}]}`,
 	} {
 		if got, err := python(text); err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v, want %s", text, got, err, want)
 		}
 	}
-	for _, text := range []string{`['a'`, `['a`, `[a]`, `['a'] x`, `['\x4']`, strings.Repeat("[", 50), strings.Repeat("{'a':", 50), `{1: 2}`, `{'a' 1}`, `{'a': 1 'b': 2}`, `{'a': 1`} {
+	for _, text := range []string{`['a'`, `['a`, `[a]`, `['a'] x`, `['\x4']`, strings.Repeat("[", 50), strings.Repeat("{'a':", 50), `{1: 2}`, `[np.int64(5]`, `[np.x]`, `[5)]`, strings.Repeat("np.a(", 50), `{'a' 1}`, `{'a': 1 'b': 2}`, `{'a': 1`} {
 		if got, err := python(text); err == nil {
 			t.Errorf("%s is read as %s", text, got)
 		}
@@ -334,7 +335,7 @@ func FuzzList(f *testing.F) {
 // Whatever a file holds, reading it ends, and each case is one line of JSON.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
-		"[{\"input\": 1}]", "{\"input\":\n1}", "question,answer\na,b\n", "- {input: yes}\n", "<top><num>1<title>x", "{\"data\":[{\"paragraphs\":[{\"qas\":[]}]}]}",
+		"[{\"input\": 1}]", "{\"input\":\n1}", "{\"input\": NaN}\n{\"input\": 1}\n", "[{\"input\": {\n\"a\": 1}, \"expected_output\": 1}]", "question,answer\na,b\n", "- {input: yes}\n", "<top><num>1<title>x", "{\"data\":[{\"paragraphs\":[{\"qas\":[]}]}]}",
 		"a\tb\n\"", "\xff\xfea\x00,\x00", "__expected,q\ncontains: x,y\n", "tests: [{vars: {a: 1}, assert: [{type: contains, value: x}]}]",
 	} {
 		for kind := range uint8(4) {

@@ -96,11 +96,27 @@ func (r *reader) value(n, line int, text []byte) error {
 		return nil
 	}
 	if !r.told {
+		if byColumns(v) {
+			return r.fail("the file holds columns, as pandas' to_json writes them, and no rows: write it with to_json(orient=\"records\")")
+		}
 		if err := r.recognise(names(v), false); err != nil {
 			return err
 		}
 	}
 	return r.row(n, line, v, false)
+}
+
+// byColumns reports whether an object holds columns: objects that number their
+// values from 0.
+func byColumns(v evidence.Value) bool {
+	n := 0
+	for _, column := range evidence.Members(v) {
+		if _, numbered := evidence.Member(column, "0"); !numbered {
+			return false
+		}
+		n++
+	}
+	return n > 1
 }
 
 func message(err error) string {

@@ -186,9 +186,21 @@ func (p *pythonParser) value(dst []byte, depth int) ([]byte, error) {
 		return quote(dst, s), err
 	case c == 0:
 		return nil, fmt.Errorf("it does not end")
+	case strings.HasPrefix(p.text[p.at:], "np."): // np.int64(5), np.str_('a')
+		open := strings.IndexByte(p.text[p.at:], '(')
+		if open < 0 || depth > 20 {
+			return nil, fmt.Errorf("numpy's value at character %d is not understood", p.at+1)
+		}
+		p.at += open + 1
+		dst, err := p.value(dst, depth+1)
+		if err == nil && p.peek() != ')' {
+			err = fmt.Errorf("a parenthesis is missing at character %d", p.at+1)
+		}
+		p.at++
+		return dst, err
 	}
 	start := p.at
-	for p.at < len(p.text) && strings.IndexByte(" \t\r\n,]}", p.text[p.at]) < 0 {
+	for p.at < len(p.text) && strings.IndexByte(" \t\r\n,]})", p.text[p.at]) < 0 {
 		p.at++
 	}
 	switch word := p.text[start:p.at]; word {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"cmp"
 	_ "embed"
 	"fmt"
@@ -32,19 +31,11 @@ type DiagnosisHTMLOptions struct {
 // DiagnosisHTML writes a diagnosis as one page that needs nothing else: what was
 // recorded, what was changed, what followed, case by case.
 func DiagnosisHTML(w io.Writer, d *Diagnosis, opt DiagnosisHTMLOptions) error {
-	t, err := template.New("diagnosis").Parse(diagnosisSource)
-	if err != nil {
-		return err
-	}
 	p, err := newDiagnosisPage(d, opt)
 	if err != nil {
 		return err
 	}
-	b := bufio.NewWriter(w)
-	if err := t.Execute(b, p); err != nil {
-		return err
-	}
-	return b.Flush()
+	return writePage(w, diagnosisSource, p)
 }
 
 // diagnosisPage is all that the template shows. Every string in it is clean.

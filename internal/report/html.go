@@ -47,16 +47,21 @@ const defaultLimit = 4_500_000
 // HTML writes a document as one page that needs nothing else: no network, no
 // script to read it, light and dark, for the screen and for paper.
 func HTML(w io.Writer, d *Document, opt HTMLOptions) error {
-	t, err := template.New("page").Parse(pageSource)
-	if err != nil {
-		return err
-	}
 	p, err := newPage(d, opt)
 	if err != nil {
 		return err
 	}
+	return writePage(w, pageSource, p)
+}
+
+// writePage writes a page by its template.
+func writePage(w io.Writer, source string, page any) error {
+	t, err := template.New("page").Parse(source)
+	if err != nil {
+		return err
+	}
 	b := bufio.NewWriter(w)
-	if err := t.Execute(b, p); err != nil {
+	if err := t.Execute(b, page); err != nil {
 		return err
 	}
 	return b.Flush()

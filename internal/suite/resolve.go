@@ -78,6 +78,8 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 		switch what {
 		case startKey:
 			instead = "name a running service with --url"
+		case "system.rag.command", "system.rag.object":
+			instead = "serve the stages over HTTP (system.rag.http)"
 		case authKey:
 			instead = "get the token in an earlier step and write bearer: ${TOKEN}"
 		}

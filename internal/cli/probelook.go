@@ -218,27 +218,7 @@ func indented(text, indent string) string {
 
 // textsOf returns the texts of a value, the question first where one looks like it.
 func textsOf(v evidence.Value) []string {
-	var all []string
-	var visit func(v evidence.Value)
-	visit = func(v evidence.Value) {
-		if len(v) == 0 {
-			return
-		}
-		switch v.Kind() {
-		case '"':
-			s, _ := evidence.Text(v)
-			all = append(all, s)
-		case '{':
-			for _, m := range evidence.Members(v) {
-				visit(m)
-			}
-		case '[':
-			for e := range evidence.Elements(v) {
-				visit(e)
-			}
-		}
-	}
-	visit(v)
+	all := slices.Collect(evidence.Texts(v))
 	if i := questionAt(all); i > 0 {
 		all[0], all[i] = all[i], all[0]
 	}

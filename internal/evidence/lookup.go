@@ -169,6 +169,35 @@ func Members(v Value) iter.Seq2[string, Value] {
 	}
 }
 
+// Texts yields every string in a value but for the names of members, in their order.
+func Texts(v Value) iter.Seq[string] {
+	return func(yield func(string) bool) { eachText(v, yield) }
+}
+
+func eachText(v Value, yield func(string) bool) bool {
+	if len(v) == 0 {
+		return true
+	}
+	switch v.Kind() {
+	case '"':
+		s, _ := Text(v)
+		return yield(s)
+	case '{':
+		for _, member := range Members(v) {
+			if !eachText(member, yield) {
+				return false
+			}
+		}
+	case '[':
+		for element := range Elements(v) {
+			if !eachText(element, yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // RawMembers is [Members] with names that share v where they can, for those who
 // look at many.
 func RawMembers(v Value) iter.Seq2[[]byte, Value] {

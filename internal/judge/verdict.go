@@ -105,23 +105,5 @@ func canonical(v evidence.Value) string {
 
 // texts returns the JSON itself and every string in it.
 func texts(v evidence.Value) []string {
-	all := []string{string(v)}
-	var walk func(evidence.Value)
-	walk = func(v evidence.Value) {
-		switch v.Kind() {
-		case '"':
-			s, _ := evidence.Text(v)
-			all = append(all, s)
-		case '{':
-			for _, member := range evidence.Members(v) {
-				walk(member)
-			}
-		case '[':
-			for element := range evidence.Elements(v) {
-				walk(element)
-			}
-		}
-	}
-	walk(v)
-	return all
+	return slices.AppendSeq([]string{string(v)}, evidence.Texts(v))
 }

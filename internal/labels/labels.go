@@ -183,9 +183,13 @@ func AppendLine(dst []byte, v any) []byte {
 // Of counts what the labels say of the judge of a metric; nil when they say
 // nothing. Answers that people labelled differently are unsettled: a judge cannot
 // be held against people who do not agree, nor be made good by leaving these out.
+// So are those of which the judge said one thing and then the other.
 func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 	t := &evidence.Trust{}
-	type answer struct{ pass, fail int }
+	type answer struct {
+		pass, fail int
+		moved      bool // the judge said one thing, then the other
+	}
 	people := map[evidence.Digest]*answer{}
 	var order []evidence.Digest
 	verdicts := map[evidence.Digest]*Judged{}
@@ -210,6 +214,7 @@ func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 			people[l.Evidence], verdicts[l.Evidence] = a, l.Judge
 			order = append(order, l.Evidence)
 		}
+		a.moved = a.moved || l.Judge.Verdict != verdicts[l.Evidence].Verdict
 		if l.Verdict == Pass {
 			a.pass++
 		} else {
@@ -218,7 +223,7 @@ func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 	}
 	for _, id := range order {
 		switch a, judge := people[id], verdicts[id].Verdict == Pass; {
-		case a.pass > 0 && a.fail > 0:
+		case a.pass > 0 && a.fail > 0, a.moved:
 			t.Unsettled++
 		case a.pass > 0 && judge:
 			t.BothPass++

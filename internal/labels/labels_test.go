@@ -49,6 +49,24 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestOfJudgeThatMoved: a judge that said both of one answer is not taken at the word
+// that suits it.
+func TestOfJudgeThatMoved(t *testing.T) {
+	const line = `{"case":"a","criterion":"grounded","evidence":"sha256:1","verdict":"pass","by":"%","at":"2026-11-24T09:30:00Z","judge":{"verdict":"%","evaluator":"sha256:e","model":"m-1"}}` + "\n"
+	one := func(by, judge string) string {
+		return strings.Replace(strings.Replace(line, "%", by, 1), "%", judge, 1)
+	}
+	for _, text := range []string{one("p", Pass) + one("q", Fail), one("p", Fail) + one("q", Pass)} {
+		f, err := Parse("labels.jsonl", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Of(spec()); got.Labels() != 0 || got.Unsettled != 1 {
+			t.Errorf("got %+v, want the answer unsettled", got)
+		}
+	}
+}
+
 // TestOfServed: a model that nobody labelled beside is another instrument, a provider
 // that stops naming its models too.
 func TestOfServed(t *testing.T) {

@@ -422,17 +422,27 @@ func TestCascade(t *testing.T) {
 }
 
 // memory is a cache in memory.
-type memory map[evidence.Digest][]byte
+type memory struct {
+	mu    sync.Mutex
+	lines map[evidence.Digest][]byte
+}
 
-func (m memory) Verdict(key evidence.Digest) ([]byte, bool, error) {
-	line, ok := m[key]
+func (m *memory) Verdict(key evidence.Digest) ([]byte, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	line, ok := m.lines[key]
 	return line, ok, nil
 }
 
-func (m memory) KeepVerdict(key evidence.Digest, line []byte) error { m[key] = line; return nil }
+func (m *memory) KeepVerdict(key evidence.Digest, line []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lines[key] = line
+	return nil
+}
 
 func TestCache(t *testing.T) {
-	cache := memory{}
+	cache := &memory{lines: map[evidence.Digest][]byte{}}
 	s := &scripted{replies: []scriptedReply{chat(`{"pass": true, "rationale": "sk-secret-of-openai is in it"}`)}}
 	both := rubricJudge + `  - {type: groundedness_judge, provider: openai, model: m}
 `
@@ -453,7 +463,7 @@ func TestCache(t *testing.T) {
 	if calls, _ := asked(both, false, nil); calls != 2 {
 		t.Errorf("%d calls at first", calls)
 	}
-	for key, line := range cache {
+	for key, line := range cache.lines {
 		if bytes.Contains(line, []byte("sk-secret")) {
 			t.Errorf("the cache holds a secret: %s %s", key, line)
 		}

@@ -216,7 +216,9 @@ func (o *oauth2) fetch(ctx context.Context) (token, *fault) {
 		req.Header.Set("User-Agent", o.agent)
 	}
 	if !o.InBody { // section 2.3.1: form-encoded first
-		req.SetBasicAuth(url.QueryEscape(o.ClientID), url.QueryEscape(o.ClientSecret))
+		id, secret := url.QueryEscape(o.ClientID), url.QueryEscape(o.ClientSecret)
+		o.redact.Add(secret, id+":"+secret) // whose base64 is not that of the secret
+		req.SetBasicAuth(id, secret)
 	}
 	if _, err := o.t.limit.wait(ctx); err != nil {
 		return token{}, errAuth(true, "it did not come in time")

@@ -214,6 +214,7 @@ func TestOAuth2(t *testing.T) {
 		message  string
 	}{
 		{"refused", 401, `{"error":"invalid_client","error_description":"unknown client s3cret&more"}`, 1, "no token, TOKEN answered with status 401 Unauthorized: invalid_client unknown client [redacted], no request from URL"},
+		{"what was sent comes back", 401, `{"error":"no ` + base64.StdEncoding.EncodeToString([]byte("client:s3cret%26more")) + `"}`, 1, "no token, TOKEN answered with status 401 Unauthorized: no [redacted], no request from URL"},
 		{"down", 503, "try later", 4, "no token, TOKEN answered with status 503 Service Unavailable: try later, no request from URL after 4 attempts"},
 		{"a page", 0, "<html>", 1, "no token, TOKEN answered with what is no JSON: invalid character '<' at start of value (at byte 0), no request from URL"},
 		{"no token", 0, "{}", 1, "no token, TOKEN answered without access_token, no request from URL"},

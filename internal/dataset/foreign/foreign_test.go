@@ -401,6 +401,49 @@ func FuzzQrels(f *testing.F) {
 	})
 }
 
+// A suite holds no secret, nothing that stays to be filled in, and no pattern that
+// it could not be loaded with.
+func TestPromptfooSuite(t *testing.T) {
+	p, err := OpenPromptfoo(file(t, "promptfooconfig.yaml", `
+prompts: ["{{q}}"]
+providers:
+  - {id: "https://u:pw1@rag.example.com/{{env.PLACE}}?lang=en&api_key=k-1", config: {headers: {Session-Token: t-1}}}
+defaultTest:
+  assert:
+    - {type: regex, value: "(?<=x)y"}
+    - {type: not-contains, value: "{{lang}}"}
+    - {type: starts-with, value: "file://start.txt"}
+    - {type: llm-rubric, value: "about {{q}}"}
+    - {type: latency, threshold: 100}
+    - {type: latency, threshold: 200}
+tests: [{vars: {q: A}}]
+`))
+	if err != nil || p == nil {
+		t.Fatal(p, err)
+	}
+	text, listed := p.Suite("p", "data/cases.jsonl", nil)
+	suite, all := string(text), strings.Join(listed, "\n")
+	for _, want := range []string{`url: "https://rag.example.com/${PLACE}?lang=en&api_key=${API_KEY}"`, "criterion: answers", "latency_p95"} {
+		if strings.Count(suite, want) != 1 {
+			t.Errorf("want %s once in the suite:\n%s", want, suite)
+		}
+	}
+	for _, want := range []string{
+		"parameter api_key of the url: its value is not copied; it is read from the environment as API_KEY", "user and password of the url are not copied",
+		"header Session-Token: its value is not copied", "the pattern (?<=x)y is not one of RE2", "not-contains of defaultTest: what is expected is a template",
+		"starts-with of defaultTest: what is expected stands in another file", "llm-rubric of defaultTest: rubric_judge asks a model", "latency below 200 ms",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("want %s in the list:\n%s", want, all)
+		}
+	}
+	for _, secret := range []string{"pw1", "k-1", "t-1"} {
+		if strings.Contains(suite+all, secret) {
+			t.Errorf("%s is copied:\n%s\n%s", secret, suite, all)
+		}
+	}
+}
+
 // A row that never ends is refused before it fills the memory, and many short
 // ones are not.
 func TestLongRow(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/strictyaml"
 )
 
@@ -127,6 +129,14 @@ func (p *Promptfoo) Suite(project, dataset string, expected []string) (suite []b
 			}
 			continue
 		}
+		if fault := elsewhere(evidence.Value(value.JSON())); fault != "" {
+			list("assertion %s of defaultTest: %s", kind, fault)
+			continue
+		}
+		if _, err := regexp.Compile(value.Text()); err != nil && strings.HasSuffix(kind, "regex") {
+			list("assertion %s of defaultTest: the pattern %s is not one of RE2, which has no look-around and no back-references", kind, shorten(value.Text()))
+			continue
+		}
 		criterion := regexp.MustCompile(`criterion: (\w+)`).FindStringSubmatch(evaluator)[1]
 		if seen[criterion]++; seen[criterion] > 1 {
 			evaluator = strings.Replace(evaluator, criterion, criterion+"_"+strconv.Itoa(seen[criterion]), 1)
@@ -189,7 +199,7 @@ func (p *Promptfoo) defaultAssertions() []strictyaml.Node {
 
 // system writes the system: the first provider that is an endpoint.
 func (p *Promptfoo) system(b *bytes.Buffer, list func(string, ...any)) {
-	url, method, path := "", "", ""
+	endpoint, method, path := "", "", ""
 	var headers []strictyaml.Entry
 	for _, key := range []string{"providers", "targets"} {
 		all, _ := p.root.Get(key)
@@ -210,11 +220,13 @@ func (p *Promptfoo) system(b *bytes.Buffer, list func(string, ...any)) {
 			if address == "" && (strings.HasPrefix(id, "http://") || strings.HasPrefix(id, "https://")) {
 				address = id
 			}
-			if address == "" || url != "" || strings.Contains(address, "{{") {
-				list("%s %s", strings.TrimSuffix(key, "s"), id)
+			address = envName.ReplaceAllString(address, "$${$1}")
+			if address == "" || endpoint != "" || strings.Contains(address, "{{") {
+				list("%s %s", strings.TrimSuffix(key, "s"), withoutSecrets(id, func(string, ...any) {}))
 				continue
 			}
-			url, method = address, strings.ToUpper(scalar(config, "method"))
+			address = withoutSecrets(address, list)
+			endpoint, method = address, strings.ToUpper(scalar(config, "method"))
 			if h, ok := config.Get("headers"); ok {
 				headers = h.Entries()
 			}
@@ -229,10 +241,10 @@ func (p *Promptfoo) system(b *bytes.Buffer, list func(string, ...any)) {
 		}
 	}
 	b.WriteString("system:\n  name: my-rag\n  version: \"1\"   # part of the system's identity: change it with the service\n  http:\n")
-	if url == "" {
+	if endpoint == "" {
 		b.WriteString("    url: http://localhost:8000/answer   # no provider is an endpoint: write yours here\n")
 	} else {
-		fmt.Fprintf(b, "    url: %s\n", yamlText(url))
+		fmt.Fprintf(b, "    url: %s\n", yamlText(endpoint))
 	}
 	if method == "GET" || method == "PUT" {
 		fmt.Fprintf(b, "    method: %s\n", method)
@@ -243,20 +255,56 @@ func (p *Promptfoo) system(b *bytes.Buffer, list func(string, ...any)) {
 	}
 }
 
+// envName is how promptfoo names a variable of the environment in a text.
+var envName = regexp.MustCompile(`\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
+
+// secretName reports whether what has this name is likely a secret.
+func secretName(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"auth", "key", "token", "cookie", "secret", "password", "signature"}, func(s string) bool { return strings.Contains(name, s) })
+}
+
+// withoutSecrets returns a URL whose secrets are read from the environment.
+func withoutSecrets(address string, list func(string, ...any)) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	before, query, asks := strings.Cut(address, "?")
+	if u.User != nil {
+		scheme, rest, _ := strings.Cut(before, "://")
+		_, rest, _ = strings.Cut(rest, "@")
+		before = scheme + "://" + rest
+		list("user and password of the url are not copied: write system.http.auth.basic")
+	}
+	if !asks {
+		return before
+	}
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		name, value, _ := strings.Cut(part, "=")
+		if secretName(name) && value != "" && !strings.HasPrefix(value, "${") {
+			variable := strings.ToUpper(regexp.MustCompile(`\W`).ReplaceAllString(name, "_"))
+			list("parameter %s of the url: its value is not copied; it is read from the environment as %s", name, variable)
+			parts[i] = name + "=${" + variable + "}"
+		}
+	}
+	return before + "?" + strings.Join(parts, "&")
+}
+
 // headerLines writes headers. {{env.NAME}} becomes ${NAME}; a secret that stands
 // in the file is not copied.
 func headerLines(headers []strictyaml.Entry, list func(string, ...any)) string {
 	var b strings.Builder
-	variable := regexp.MustCompile(`\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 	for _, h := range headers {
-		value := variable.ReplaceAllString(h.Value.Text(), "$${$1}")
+		value := envName.ReplaceAllString(h.Value.Text(), "$${$1}")
 		switch name := strings.ToLower(h.Key); {
 		case name == "content-type" || name == "accept":
 			continue
 		case strings.Contains(value, "{{"):
 			list("header %s, which holds a variable of the test", h.Key)
 			continue
-		case !strings.Contains(value, "${") && (strings.Contains(name, "auth") || strings.Contains(name, "key") || strings.Contains(name, "token") || strings.Contains(name, "cookie")):
+		case !strings.Contains(value, "${") && secretName(name):
 			list("header %s: its value is not copied; write it as ${NAME}, which is read from the environment", h.Key)
 			continue
 		}

@@ -284,7 +284,7 @@ func (x *activeRun) describeCalls(ctx context.Context, s *system, w *watch, c *e
 	if second != nil {
 		x.describeSessions(w, before, first, second)
 	}
-	endpointLine(out, "whole suite", "%s", x.price(latency))
+	endpointLine(out, "whole suite", "%s", x.price(latency, max(1, before)))
 	return nil
 }
 
@@ -405,18 +405,21 @@ func inputTokens(e *evidence.Execution) int64 {
 }
 
 // price says what all cases take at the suite's concurrency, if each takes as
-// long as one did.
-func (x *activeRun) price(latencyMS float64) string {
+// long and as many requests as one did.
+func (x *activeRun) price(latencyMS float64, requests int) string {
 	s := x.project.suite
 	cases, at := x.project.data.Len(), s.Concurrency.System
 	rounds := (cases + at - 1) / at
 	took := time.Duration(float64(rounds) * latencyMS * float64(time.Millisecond))
 	text := fmt.Sprintf("%s, %d at a time", countCases(cases), at)
 	if h := s.System.HTTP; h != nil && h.Limits.PerSecond > 0 {
-		if bound := time.Duration(float64(cases) / h.Limits.PerSecond * float64(time.Second)); bound > took {
+		if bound := time.Duration(float64(cases*requests) / h.Limits.PerSecond * float64(time.Second)); bound > took {
 			took = bound
 		}
 		text += fmt.Sprintf(", at most %g requests a second", h.Limits.PerSecond)
+		if requests > 1 {
+			text += fmt.Sprintf(" and %d a case", requests)
+		}
 	}
 	return text + ": " + about(took)
 }

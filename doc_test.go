@@ -54,11 +54,22 @@ const pagePort = "8766"
 
 func newDoc(t *testing.T, path string) *doc {
 	t.Helper()
+	typed(t)
 	t.Parallel()
 	port := freePort(t)
 	return &doc{
 		t: t, path: path, dir: t.TempDir(), port: port, stable: normaliser{port: port},
 		env: append(os.Environ(), "OLOPROOF_HOME=", "OLOPROOF_ALLOW_EXEC=1", "GITHUB_SHA="),
+	}
+}
+
+// typed leaves a test that runs the program hundreds of times to the run without
+// -short: the race detector takes ten times as long to start it, and sees the same
+// code in the scripts.
+func typed(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("runs the program many times: left out by -short")
 	}
 }
 

@@ -24,6 +24,7 @@ var bodyOf = map[string]string{
 // What init writes for a preset works for its service: check reads it, calls,
 // and shows what was mapped. Nothing passes before the cases are the user's.
 func TestInitPreset(t *testing.T) {
+	typed(t)
 	all, err := suite.Presets()
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ var streamPresets = map[string]string{
 
 // A stream gives what the body gives, or says why it is no whole answer.
 func TestEndpointStreams(t *testing.T) {
+	typed(t)
 	type expectedStream struct {
 		Answer      string
 		State       string
@@ -78,6 +79,7 @@ func TestEndpointStreams(t *testing.T) {
 // What a service answers in place of an answer is an errored case that says
 // what the service said.
 func TestEndpointErrors(t *testing.T) {
+	typed(t)
 	all := map[string]json.RawMessage{}
 	readTestdata(t, &all, "errors.json")
 	delete(all, "comment")

@@ -257,6 +257,7 @@ func azureRun(t *testing.T) replies {
 }
 
 func TestEndpointBodies(t *testing.T) {
+	typed(t)
 	bodies := map[string]expectedBody{}
 	readTestdata(t, &bodies, "mappings.json")
 	more := map[string]expectedBody{}

@@ -98,6 +98,7 @@ func TestPrograms(t *testing.T) {
 // TestSystemsPage runs every program of docs/systems.md: each gives the same
 // figures, and is not called again while it is unedited.
 func TestSystemsPage(t *testing.T) {
+	typed(t)
 	page, err := os.ReadFile("docs/systems.md")
 	if err != nil {
 		t.Fatal(err)

@@ -143,6 +143,7 @@ var troubles = []func(r *troubled) string{
 
 // TestTrouble makes every symptom that the page lists.
 func TestTrouble(t *testing.T) {
+	typed(t)
 	page, err := os.ReadFile("docs/trouble.md")
 	if err != nil {
 		t.Fatal(err)

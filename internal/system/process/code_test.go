@@ -58,7 +58,7 @@ func TestCode(t *testing.T) {
 func TestCodeBehindLinks(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "project")
-	for name, text := range map[string]string{"project/lib/a.py": "a", "shared/b.py": "b", "shared/deep/c.py": "c", "project/node_modules/x.js": "x"} {
+	for name, text := range map[string]string{"project/lib/a.py": "a", "elsewhere/b.py": "b", "elsewhere/deep/c.py": "c", "project/node_modules/x.js": "x"} {
 		path := filepath.Join(root, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -72,17 +72,17 @@ func TestCodeBehindLinks(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	link("../../shared", "lib/linked")
+	link("../../elsewhere", "lib/linked")
 	link("..", "lib/linked/deep/circle")
 	link("../lib/a.py", "lib/same.py")
 	link("../node_modules", "lib/node_modules")
 	for entry, want := range map[string]string{
-		"lib":            "lib/a.py lib/linked/b.py lib/linked/deep/c.py lib/same.py",
-		"lib/linked":     "lib/linked/b.py lib/linked/deep/c.py",
-		"lib/linked/*":   "lib/linked/b.py",
-		"lib/**/deep/*":  "lib/linked/deep/c.py",
-		"lib/*/b.py":     "lib/linked/b.py",
-		"../shared/b.py": "../shared/b.py",
+		"lib":               "lib/a.py lib/linked/b.py lib/linked/deep/c.py lib/same.py",
+		"lib/linked":        "lib/linked/b.py lib/linked/deep/c.py",
+		"lib/linked/*":      "lib/linked/b.py",
+		"lib/**/deep/*":     "lib/linked/deep/c.py",
+		"lib/*/b.py":        "lib/linked/b.py",
+		"../elsewhere/b.py": "../elsewhere/b.py",
 	} {
 		files, err := Code(dir, []string{entry})
 		if got := strings.Join(slices.Sorted(maps.Keys(files)), " "); err != nil || got != want {

@@ -148,6 +148,8 @@ func TestReplies(t *testing.T) {
 		{"a bad request", []scriptedReply{{status: 400, body: `{"error":{"message":"too long","type":"invalid_request_error","code":"context_length_exceeded"}}`}}, 1, evidence.Missing, 0, evidence.ReasonJudgeFailed, "HTTP 400: too long", `{"error":{"message":"too long","type":"invalid_request_error","code":"context_length_exceeded"}}`},
 		{"down, then up", []scriptedReply{{status: 503, body: "busy"}, {err: errors.New("connection reset")}, chat(yes)}, 3, evidence.Judged, 1, "", "It says five.", ""},
 		{"down", []scriptedReply{{status: 500, body: "broken"}}, 4, evidence.Missing, 0, evidence.ReasonJudgeFailed, "HTTP 500: broken", "broken"},
+		{"an error with status 200", []scriptedReply{{body: `{"error":{"message":"no capacity","code":502}}`}}, 4, evidence.Missing, 0, evidence.ReasonJudgeFailed, "HTTP 200 with an error: no capacity", `{"error":{"message":"no capacity","code":502}}`},
+		{"an error with status 200, then a verdict", []scriptedReply{{body: `{"error":{"message":"no capacity","code":502}}`}, chat(no)}, 2, evidence.Judged, 0, "", "It does not.", ""},
 		{"told not to try again", []scriptedReply{{status: 500, header: http.Header{"X-Should-Retry": {"false"}}, body: "broken"}}, 1, evidence.Missing, 0, evidence.ReasonJudgeFailed, "HTTP 500", "broken"},
 	}
 	for _, tt := range tests {
@@ -201,6 +203,8 @@ func TestUnusable(t *testing.T) {
 		reply scriptedReply
 		want  string
 	}{
+		// Of models after Claude Opus 4.6; its client marks temperature as deprecated.
+		{"no temperature, without a param", scriptedReply{status: 400, body: `{"type":"error","error":{"type":"invalid_request_error","message":"` + "`temperature`" + ` is deprecated for this model."}}`}, "deprecated for this model; this model takes no temperature: set send_temperature: false"},
 		{"a wrong key", scriptedReply{status: 401, body: `{"error":{"message":"Incorrect API key provided: sk-secret-of-openai"}}`}, "HTTP 401: Incorrect API key provided: [redacted]; check its key"},
 		{"no such model", scriptedReply{status: 404, body: `{"error":{"message":"The model m does not exist"}}`}, "check model and base_url"},
 		{"no quota", scriptedReply{status: 429, body: `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`}, "its quota is used up"},
@@ -219,6 +223,20 @@ func TestUnusable(t *testing.T) {
 				t.Errorf("the key is told: %v", err)
 			}
 		})
+	}
+}
+
+// A judge of probabilities cannot do without the settings that it needs.
+func TestUnusableForProbabilities(t *testing.T) {
+	const judged = `
+  - {type: probability_judge, criterion: p, provider: openai, model: m, question: "Is it?", form: yes_no, min_probability: 0.7}
+`
+	for _, param := range []string{"temperature", "logprobs", "top_logprobs"} {
+		_, _, err := ask(t, judged, "Five.", nil, scriptedReply{status: 400, body: `{"error":{"message":"Unsupported parameter","param":"` + param + `"}}`})
+		var unusable *judge.UnusableError
+		if !errors.As(err, &unusable) || !strings.Contains(err.Error(), "needs a model that takes temperature and tells the probabilities") {
+			t.Errorf("%s: %v", param, err)
+		}
 	}
 }
 
@@ -339,6 +357,39 @@ func TestMaxCompletionTokens(t *testing.T) {
 	if len(s.requests) != 3 || !strings.Contains(s.requests[2].body, `"max_completion_tokens":512`) || strings.Contains(s.requests[2].body, `"max_tokens"`) {
 		t.Errorf("%d requests, the last: %s", len(s.requests), s.requests[len(s.requests)-1].body)
 	}
+}
+
+// Every question that was under way with the old name is asked again, not only the
+// first one to be refused.
+func TestMaxCompletionTokensAtOneTime(t *testing.T) {
+	var mu sync.Mutex
+	old := 0
+	all := make(chan struct{})
+	transport := roundTrip(func(r *http.Request) (*http.Response, error) {
+		body, _ := io.ReadAll(r.Body)
+		reply, status := chat(`{"pass":true}`).body, 200
+		if bytes.Contains(body, []byte(`"max_tokens"`)) {
+			mu.Lock()
+			if old++; old == 4 {
+				close(all)
+			}
+			mu.Unlock()
+			<-all // all four are refused together
+			reply, status = `{"error":{"message":"Use 'max_completion_tokens' instead.","param":"max_tokens"}}`, 400
+		}
+		return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(reply)), Request: r}, nil
+	})
+	p := panel(t, parse(t, rubricJudge, "concurrency: {judge: 4}"), keys, func(cfg *judge.Config) { cfg.Transport = transport })
+	var cases sync.WaitGroup
+	for n := range 4 {
+		cases.Go(func() {
+			c, x := answered(fmt.Sprint(n))
+			if j, err := p.Ask(t.Context(), 0, c, x); err != nil || !j.Passed() {
+				t.Errorf("case %d: %+v, %v", n, j, err)
+			}
+		})
+	}
+	cases.Wait()
 }
 
 func TestProbabilities(t *testing.T) {

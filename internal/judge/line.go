@@ -189,6 +189,9 @@ func (l *line) try(ctx context.Context, p provider, prompt string) attempt {
 		if fault != nil {
 			fault.Reply = l.safe(cut(fault.Reply))
 		} else if r.text == "" {
+			if e := readAPIError(resp.StatusCode, body); e.told { // as gateways do whose model fails
+				return attempt{retry: true, unanswered: true, fault: l.fault(e, body)}
+			}
 			r.raw = l.safe(cut(string(body)))
 		}
 		return attempt{reply: r, fault: fault}
@@ -199,13 +202,9 @@ func (l *line) try(ctx context.Context, p provider, prompt string) attempt {
 // refused reads an answer with a status outside 2xx.
 func (l *line) refused(p provider, resp *http.Response, body []byte) attempt {
 	e := readAPIError(resp.StatusCode, body)
-	message := fmt.Sprintf("HTTP %d", e.status)
-	if e.message != "" {
-		message += ": " + l.safe(e.message)
-	}
-	fault := &Fault{Reason: evidence.ReasonJudgeFailed, Message: message, Reply: l.safe(cut(string(body)))}
+	fault := l.fault(e, body)
 	unusable := func(fix string) attempt {
-		return attempt{err: &UnusableError{p.name(), message + fix}}
+		return attempt{err: &UnusableError{p.name(), strings.TrimSuffix(fault.Message, ".") + fix}}
 	}
 	quota := e.code == "insufficient_quota" || e.kind == "insufficient_quota" || e.kind == "billing_error" || e.status == http.StatusPaymentRequired
 	switch {
@@ -219,8 +218,8 @@ func (l *line) refused(p provider, resp *http.Response, body []byte) attempt {
 		return unusable("; redirects are not followed: put the final address into base_url")
 	case p.mend(e):
 		return attempt{retry: true, fault: fault}
-	case e.status == http.StatusBadRequest && e.param == "temperature":
-		return unusable("; this model takes no temperature: set send_temperature: false")
+	case e.status == http.StatusBadRequest && p.unmendable(e) != "":
+		return unusable("; " + p.unmendable(e))
 	}
 	retry := e.status == http.StatusRequestTimeout || e.status == http.StatusConflict || e.status == http.StatusTooEarly || e.status == http.StatusTooManyRequests || e.status >= 500
 	switch resp.Header.Get("X-Should-Retry") { // of both providers
@@ -238,6 +237,18 @@ func (l *line) refused(p provider, resp *http.Response, body []byte) attempt {
 		}
 	}
 	return a
+}
+
+// fault is what an API says of a question that it does not answer.
+func (l *line) fault(e apiError, body []byte) *Fault {
+	message := fmt.Sprintf("HTTP %d", e.status)
+	if e.status < 300 {
+		message += " with an error"
+	}
+	if e.message != "" {
+		message += ": " + l.safe(e.message)
+	}
+	return &Fault{Reason: evidence.ReasonJudgeFailed, Message: message, Reply: l.safe(cut(string(body)))}
 }
 
 // safe makes one line of a foreign text, without secrets and not long.

@@ -23,6 +23,9 @@ type provider interface {
 	// mend looks at a refused request, and reports whether the next one will be
 	// another that may be taken.
 	mend(e apiError) bool
+	// unmendable says what to do about a setting that the model never takes; "" when
+	// the request was refused for another reason.
+	unmendable(e apiError) string
 	timeout() time.Duration // of one attempt
 	// name names provider and model for messages.
 	name() string
@@ -63,6 +66,7 @@ func (e *MissingKeyError) Error() string {
 // apiError is what an API says of a request that it refused.
 type apiError struct {
 	status            int
+	told              bool // the body has an error
 	kind, code, param string
 	message           string
 }
@@ -100,6 +104,19 @@ func (b *base) header() http.Header {
 		h.Set("User-Agent", b.userAgent)
 	}
 	return h
+}
+
+// unmendable knows settings by param, which Anthropic's API does not tell, and by
+// the words of the message.
+func (b *base) unmendable(e apiError) string {
+	says := func(setting string) bool { return e.param == setting || strings.Contains(e.message, "`"+setting+"`") }
+	switch {
+	case b.tokensOnly && (says("logprobs") || says("top_logprobs") || says("temperature")):
+		return "a probability_judge needs a model that takes temperature and tells the probabilities of tokens (logprobs)"
+	case !b.tokensOnly && b.judge.SendTemperature && says("temperature"):
+		return "this model takes no temperature: set send_temperature: false"
+	}
+	return ""
 }
 
 // message is one message of a conversation, in both languages.
@@ -209,7 +226,11 @@ func (p *openAI) read(body []byte) (reply, *Fault) {
 }
 
 func (p *openAI) mend(e apiError) bool {
-	return e.status == http.StatusBadRequest && e.param == "max_tokens" && strings.Contains(e.message, "max_completion_tokens") && p.newTokensKey.CompareAndSwap(false, true)
+	if e.status != http.StatusBadRequest || e.param != "max_tokens" || !strings.Contains(e.message, "max_completion_tokens") {
+		return false
+	}
+	p.newTokensKey.Store(true) // also when it was set while this request was under way
+	return true
 }
 
 // anthropic speaks Anthropic's messages
@@ -304,6 +325,7 @@ func readAPIError(status int, body []byte) apiError {
 	}
 	e := apiError{status: status}
 	if json.Unmarshal(body, &a) == nil {
+		e.told = len(a.Error) > 0 && string(a.Error) != "null"
 		var detail struct {
 			Message string `json:"message"`
 			Type    string `json:"type"`

@@ -21,6 +21,7 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/dataset"
 	"github.com/oloproof/oloproof-go/internal/dataset/foreign"
+	"github.com/oloproof/oloproof-go/internal/evaluate"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/problem"
 )
@@ -286,7 +287,7 @@ func (e *Env) writeSuite(config *foreign.Promptfoo, im *imported, cases []byte, 
 	if absolute, err := filepath.Abs(dir); err == nil {
 		project = filepath.Base(absolute)
 	}
-	suite, listed := config.Suite(project, "data/cases.jsonl", slices.Sorted(maps.Keys(im.expects)))
+	suite, listed := config.Suite(project, "data/cases.jsonl", slices.Sorted(maps.Keys(im.expects)), evaluate.CheckPattern)
 	written, err := writeNew(dir, fstest.MapFS{
 		"oloproof.yaml":    {Data: suite},
 		"data/cases.jsonl": {Data: cases},

@@ -25,6 +25,12 @@ type pattern struct {
 	hasEmpty    bool     // \b or \B stands in it: special in an empty text
 }
 
+// CheckPattern says what is wrong with a pattern of an evaluator; nil when nothing is.
+func CheckPattern(source string) error {
+	_, err := compilePattern(source)
+	return err
+}
+
 // compilePattern compiles a pattern of Python's re, or says what is wrong with
 // it or not supported, and where: positions count characters from 0.
 func compilePattern(source string) (*pattern, error) {

@@ -3,6 +3,7 @@ package foreign
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -197,6 +198,30 @@ tests:
 				"the assertion latency of row 3 has no counterpart in a case: see docs/datasets.md for what judges it"}}},
 		{"expectations of promptfoo are texts", "c.yaml", "- vars: {q: A, n: 5}\n  assert: [{type: equals, value: 5}, {type: contains-any, value: [true, 1.10]}]\n", Spec{},
 			outcome{format: "promptfoo", cases: []string{`{"input":{"q":"A","n":5},"expected":{"equals":"5","contains":{"any_of":["true","1.10"]}}}`}}},
+		{"lists of promptfoo in one text", "c.yaml", `
+- vars: {q: A}
+  assert: [{type: contains-any, value: "red, \"a, \"\"b\"\", c\" ,, d"}, {type: icontains-all, value: "x"}]
+- vars: {q: B}
+  assert: [{type: contains-any, value: '"a" b'}]
+- vars: {q: C}
+  assert: [{type: contains-all, value: []}]
+- vars: {q: D}
+  assert: [{type: contains, value: ""}]
+- vars: {q: E}
+  assert: [{type: contains-any, value: " , "}]
+- vars: {q: F}
+  assert: [{type: equals, value: {a: 1}}]
+`, Spec{}, outcome{format: "promptfoo", cases: []string{
+			`{"input":{"q":"A"},"expected":{"contains":{"any_of":["red","a, \"b\", c","d"]},"icontains":{"all_of":["x"]}}}`,
+			`{"input":{"q":"F"},"expected":{"equals":{"a":1}}}`,
+		}, refused: []string{`4/2: the assertion contains-any: a text in quotes does not end, or no comma follows it: "a" b`, "6/3: the assertion contains-all has no value", "8/4: the assertion contains has no value", "10/5: the assertion contains-any has no value"},
+			notes: []string{"an equals of row 6 is a list or an object: an answer that holds it as text does not equal it"}}},
+		{"tests of promptfoo with defaults elsewhere", "c.yaml", "defaultTest: file://d.yaml\ntests: [{vars: {q: A}}]\n", Spec{}, outcome{err: "defaultTest stands in another file (file://d.yaml): put its text here"}},
+		{"types of promptfoo of two words in cells", "t.csv", "q,__expected,__expected2\nA,similar:cosine(0.8): x, \nB,trajectory:tool-used: x, contains: y\nC,skill-used: x,similar: a:b\nD,similarly: x,contains(a): b\n", Spec{},
+			outcome{format: "promptfoo", cases: []string{`{"input":{"q":"A"}}`, `{"input":{"q":"B"},"expected":{"contains":{"all_of":["y"]}}}`, `{"input":{"q":"C"}}`, `{"input":{"q":"D"},"expected":{"equals":"similarly: x"}}`},
+				notes: []string{"the assertion similar:cosine of row 1 has no counterpart in a case: see docs/datasets.md for what judges it", "the assertion trajectory:tool-used of row 2 has no counterpart in a case: see docs/datasets.md for what judges it",
+					"the assertion skill-used of row 3 has no counterpart in a case: see docs/datasets.md for what judges it", "the assertion similar of row 3 has no counterpart in a case: see docs/datasets.md for what judges it",
+					"a second equals of row 4 has no counterpart: an answer equals one text"}}},
 		{"kinds of promptfoo in cells", "t.csv", "q,__expected,id\nA,contains-html,1\nB,tool-call-f1(0.5): x,2\nC,Note: text,3\n", Spec{ID: "id"},
 			outcome{format: "promptfoo", cases: []string{`{"id":"1","input":{"q":"A"}}`, `{"id":"2","input":{"q":"B"}}`, `{"id":"3","input":{"q":"C"},"expected":{"equals":"Note: text"}}`},
 				notes: []string{"the assertion contains-html of row 1 has no counterpart in a case: see docs/datasets.md for what judges it", "the assertion tool-call-f1 of row 2 has no counterpart in a case: see docs/datasets.md for what judges it"}}},
@@ -374,7 +399,7 @@ func FuzzPromptfoo(f *testing.F) {
 		if err != nil || config == nil {
 			return
 		}
-		suite, _ := config.Suite("p", "data/cases.jsonl", []string{"contains", "equals", "icontains", "refusal", "other"})
+		suite, _ := config.Suite("p", "data/cases.jsonl", []string{"contains", "equals", "icontains", "refusal", "other"}, anyPattern)
 		if strings.Contains(string(suite), "hunter2hunter2") && strings.Contains(string(content), "X-Api-Key: hunter2hunter2") {
 			t.Errorf("a secret is copied:\n%s", suite)
 		}
@@ -401,13 +426,20 @@ func FuzzQrels(f *testing.F) {
 	})
 }
 
+func anyPattern(pattern string) error {
+	if strings.Contains(pattern, "(?<") {
+		return errors.New("no look-behind")
+	}
+	return nil
+}
+
 // A suite holds no secret, nothing that stays to be filled in, and no pattern that
 // it could not be loaded with.
 func TestPromptfooSuite(t *testing.T) {
 	p, err := OpenPromptfoo(file(t, "promptfooconfig.yaml", `
 prompts: ["{{q}}"]
 providers:
-  - {id: "https://u:pw1@rag.example.com/{{env.PLACE}}?lang=en&api_key=k-1", config: {headers: {Session-Token: t-1}}}
+  - {id: "https://u:pw1@rag.example.com/{{env.PLACE}}?lang=en&api_key=k-1", config: {headers: {Session-Token: t-1}, queryParams: {v: 2}, method: PATCH}}
 defaultTest:
   assert:
     - {type: regex, value: "(?<=x)y"}
@@ -421,7 +453,7 @@ tests: [{vars: {q: A}}]
 	if err != nil || p == nil {
 		t.Fatal(p, err)
 	}
-	text, listed := p.Suite("p", "data/cases.jsonl", nil)
+	text, listed := p.Suite("p", "data/cases.jsonl", nil, anyPattern)
 	suite, all := string(text), strings.Join(listed, "\n")
 	for _, want := range []string{`url: "https://rag.example.com/${PLACE}?lang=en&api_key=${API_KEY}"`, "criterion: answers", "latency_p95"} {
 		if strings.Count(suite, want) != 1 {
@@ -430,8 +462,9 @@ tests: [{vars: {q: A}}]
 	}
 	for _, want := range []string{
 		"parameter api_key of the url: its value is not copied; it is read from the environment as API_KEY", "user and password of the url are not copied",
-		"header Session-Token: its value is not copied", "the pattern (?<=x)y is not one of RE2", "not-contains of defaultTest: what is expected is a template",
+		"header Session-Token: its value is not copied", "the pattern (?<=x)y cannot be taken: no look-behind", "not-contains of defaultTest: what is expected is a template",
 		"starts-with of defaultTest: what is expected stands in another file", "llm-rubric of defaultTest: rubric_judge asks a model", "latency below 200 ms",
+		"queryParams of https://rag.example.com/{{env.PLACE}}?lang=en", "method PATCH of https://rag",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("want %s in the list:\n%s", want, all)
@@ -441,6 +474,33 @@ tests: [{vars: {q: A}}]
 		if strings.Contains(suite+all, secret) {
 			t.Errorf("%s is copied:\n%s\n%s", secret, suite, all)
 		}
+	}
+}
+
+// Whatever changes what an assertion means is listed.
+func TestPromptfooSuiteListsWhatItDrops(t *testing.T) {
+	p, err := OpenPromptfoo(file(t, "promptfooconfig.yaml", `
+prompts: ["{{q}}"]
+defaultTest:
+  assert:
+    - {type: not-contains, value: x, transform: output.a, weight: 0}
+    - {type: is-json, value: {type: object}}
+tests: [{vars: {q: A}}]
+`))
+	if err != nil || p == nil {
+		t.Fatal(p, err)
+	}
+	suite, listed := p.Suite("p", "data/cases.jsonl", []string{"equals"}, anyPattern)
+	want := []string{
+		"transform of assertion not-contains of defaultTest", "weight of assertion not-contains of defaultTest",
+		"assertion is-json of defaultTest: what stands at output_path is judged, and a text that holds JSON is a text",
+		"prompts: oloproof asks the deployed service, which has its own; the variables of each test are sent as the JSON body",
+	}
+	if diff := cmp.Diff(want, listed); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if want := "{type: exact_match, criterion: equals, expected_field: equals, strip: false}"; !strings.Contains(string(suite), want) {
+		t.Errorf("want %s in the suite:\n%s", want, suite)
 	}
 }
 

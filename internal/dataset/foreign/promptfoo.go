@@ -153,25 +153,39 @@ func elsewhere(v evidence.Value) string {
 // assertCell takes an assertion of a table, TYPE: VALUE or TYPE(THRESHOLD): VALUE;
 // a text without a type means equals.
 func assertCell(r *reader, b *built, number int, text string) string {
-	match := regexp.MustCompile(`^(not-)?([a-z][a-z0-9-]*)(\([^)]*\))?(?::\s*|$)`).FindStringSubmatch(text)
-	if match == nil || !promptfooTypes(match[2]) {
+	if text = strings.TrimSpace(text); text == "" {
+		return ""
+	}
+	// similar:cosine and trajectory:… are types of two words.
+	match := regexp.MustCompile(`^(not-)?((?:similar:(?:cosine|dot|euclidean)|trajectory:[a-z-]+)|[a-z][a-z0-9-]*)(\(\d+(?:\.\d+)?\))?(?::\s*|$)`).FindStringSubmatch(text)
+	if match == nil || !strings.Contains(match[2], ":") && !promptfooTypes(match[2]) {
 		return assertion(r, b, number, "equals", evidence.Value(quote(nil, text)))
 	}
-	kind, rest := match[1]+match[2], strings.TrimSpace(text[len(match[0]):])
-	value := evidence.Value(quote(nil, rest))
-	if strings.HasSuffix(kind, "-any") || strings.HasSuffix(kind, "-all") {
-		value = evidence.Value{'['}
-		for part := range strings.SplitSeq(rest, ",") {
-			if part = strings.TrimSpace(part); part != "" {
-				if len(value) > 1 {
-					value = append(value, ',')
-				}
-				value = quote(value, part)
-			}
+	return assertion(r, b, number, match[1]+match[2], evidence.Value(quote(nil, strings.TrimSpace(text[len(match[0]):]))))
+}
+
+// alternatives are the texts that promptfoo reads in one: separated by commas,
+// in quotes where they hold some.
+func alternatives(text string) (list evidence.Value, fault string) {
+	list = evidence.Value{'['}
+	for {
+		if text = strings.TrimLeft(text, ", \t\r\n"); text == "" {
+			return append(list, ']'), ""
 		}
-		value = append(value, ']')
+		var part string
+		if text[0] != '"' {
+			part, text, _ = strings.Cut(text, ",")
+			part = strings.TrimSpace(part)
+		} else if match := regexp.MustCompile(`^"((?:[^"\\]|""|\\(?s:.))*)"\s*(?:,|$)`).FindStringSubmatch(text); match != nil {
+			part, text = strings.NewReplacer(`\"`, `"`, `\\`, `\`, `""`, `"`).Replace(match[1]), text[len(match[0]):]
+		} else {
+			return nil, "a text in quotes does not end, or no comma follows it: " + shorten(text)
+		}
+		if len(list) > 1 {
+			list = append(list, ',')
+		}
+		list = quote(list, part)
 	}
-	return assertion(r, b, number, kind, value)
 }
 
 // promptfooTypes reports whether a word is a type of assertion.
@@ -183,7 +197,7 @@ func promptfooTypes(word string) bool {
 		"javascript", "python", "ruby", "fn", "eval", "webhook", "file", "similar", "llm-rubric", "search-rubric", "agent-rubric", "grade", "pi",
 		"model-graded-closedqa", "model-graded-factuality", "factuality", "answer-relevance", "conversation-relevance", "context-recall", "context-relevance",
 		"context-faithfulness", "cost", "latency", "perplexity", "perplexity-score", "levenshtein", "rouge-n", "bleu", "gleu", "meteor", "word-count",
-		"is-refusal", "moderation", "select-best", "max-score", "classifier", "g-eval", "trace-error-spans", "trace-span-count", "trace-span-duration":
+		"is-refusal", "moderation", "select-best", "max-score", "human", "classifier", "g-eval", "skill-used", "trace-error-spans", "trace-span-count", "trace-span-duration":
 		return true
 	}
 	return false
@@ -210,6 +224,9 @@ func assertion(r *reader, b *built, number int, kind string, value evidence.Valu
 		if n.value = value; value == nil {
 			return "an equals without a value"
 		}
+		if kind := value.Kind(); kind == '{' || kind == '[' {
+			r.note(number, "an equals of %s is a list or an object: an answer that holds it as text does not equal it")
+		}
 		return ""
 	case "is-refusal", "not-is-refusal":
 		b.expected.at([]string{expectRefusal}).value = evidence.Value(map[bool]string{true: "true", false: "false"}[kind == "is-refusal"])
@@ -226,12 +243,20 @@ func assertion(r *reader, b *built, number int, kind string, value evidence.Valu
 		r.note(number, "the assertion "+shorten(kind)+" of %s has no counterpart in a case: see docs/datasets.md for what judges it")
 		return ""
 	}
-	if evidence.IsNull(value) {
-		return "the assertion " + kind + " has no value"
-	}
-	list, _ := listOf(value, "\x00")
-	if value.Kind() != '[' {
+	list := value
+	switch text, isText := evidence.Text(value); {
+	case isText && (group == "any_of" || strings.HasSuffix(kind, "-all")):
+		var fault string
+		if list, fault = alternatives(text); fault != "" {
+			return "the assertion " + kind + ": " + fault
+		}
+	case isText && text == "", evidence.IsNull(value):
+		list = nil
+	case value.Kind() != '[':
 		list = append(append(evidence.Value{'['}, value...), ']')
+	}
+	if len(distinct(list)) == 0 {
+		return "the assertion " + kind + " has no value"
 	}
 	n := b.expected.at([]string{key, group})
 	if n.value == nil {

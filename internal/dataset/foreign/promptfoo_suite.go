@@ -78,8 +78,9 @@ func suiteAssertion(kind string, value strictyaml.Node) (evaluator string, ok bo
 func yamlText(s string) string { return string(quote(nil, s)) }
 
 // Suite returns oloproof.yaml for the configuration. expected are the keys that
-// the cases expect something under. What has no counterpart is listed.
-func (p *Promptfoo) Suite(project, dataset string, expected []string) (suite []byte, listed []string) {
+// the cases expect something under, and pattern says what is wrong with one of an
+// evaluator. What has no counterpart is listed.
+func (p *Promptfoo) Suite(project, dataset string, expected []string, pattern func(string) error) (suite []byte, listed []string) {
 	list := func(format string, args ...any) { listed = append(listed, fmt.Sprintf(format, args...)) }
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# From %s. Every key is explained in\n# https://github.com/oloproof/oloproof-go/blob/main/docs/suite.md\nversion: 1\nproject: %s\ndataset: %s\n\n", filepath.Base(p.path), yamlText(project), yamlText(dataset))
@@ -93,7 +94,7 @@ func (p *Promptfoo) Suite(project, dataset string, expected []string) (suite []b
 	for _, key := range expected {
 		switch key {
 		case expectEquals:
-			add("{type: exact_match, criterion: equals, expected_field: equals}")
+			add("{type: exact_match, criterion: equals, expected_field: equals, strip: false}")
 		case expectContains:
 			add("{type: contains, criterion: contains, expected_field: contains}")
 		case expectIContains:
@@ -112,6 +113,13 @@ func (p *Promptfoo) Suite(project, dataset string, expected []string) (suite []b
 	for _, a := range p.defaultAssertions() {
 		kind := scalar(a, "type")
 		value, _ := a.Get("value")
+		if !perCase(kind) {
+			for _, e := range a.Entries() {
+				if e.Key != "type" && e.Key != "value" && e.Key != "threshold" {
+					list("%s of assertion %s of defaultTest", e.Key, kind)
+				}
+			}
+		}
 		switch kind {
 		case "latency":
 			measure("{type: quantile, id: latency_p95, source: latency_ms, quantile: 0.95}")
@@ -133,9 +141,14 @@ func (p *Promptfoo) Suite(project, dataset string, expected []string) (suite []b
 			list("assertion %s of defaultTest: %s", kind, fault)
 			continue
 		}
-		if _, err := regexp.Compile(value.Text()); err != nil && strings.HasSuffix(kind, "regex") {
-			list("assertion %s of defaultTest: the pattern %s is not one of RE2, which has no look-around and no back-references", kind, shorten(value.Text()))
-			continue
+		if strings.HasSuffix(kind, "regex") {
+			if err := pattern(value.Text()); err != nil {
+				list("assertion %s of defaultTest: the pattern %s cannot be taken: %v", kind, shorten(value.Text()), err)
+				continue
+			}
+		}
+		if kind == "is-json" {
+			list("assertion is-json of defaultTest: what stands at output_path is judged, and a text that holds JSON is a text")
 		}
 		criterion := regexp.MustCompile(`criterion: (\w+)`).FindStringSubmatch(evaluator)[1]
 		if seen[criterion]++; seen[criterion] > 1 {
@@ -221,8 +234,9 @@ func (p *Promptfoo) system(b *bytes.Buffer, list func(string, ...any)) {
 				address = id
 			}
 			address = envName.ReplaceAllString(address, "$${$1}")
+			id = withoutSecrets(id, func(string, ...any) {})
 			if address == "" || endpoint != "" || strings.Contains(address, "{{") {
-				list("%s %s", strings.TrimSuffix(key, "s"), withoutSecrets(id, func(string, ...any) {}))
+				list("%s %s", strings.TrimSuffix(key, "s"), id)
 				continue
 			}
 			address = withoutSecrets(address, list)
@@ -232,6 +246,17 @@ func (p *Promptfoo) system(b *bytes.Buffer, list func(string, ...any)) {
 			}
 			if body, ok := config.Get("body"); ok {
 				list("the body of %s, %s: the variables of each test are sent as they are; write it as system.http.request.body when the service wants another one", id, shorten(string(body.JSON())))
+			}
+			for _, e := range config.Entries() {
+				switch e.Key {
+				case "url", "headers", "body", "transformResponse", "responseParser":
+				case "method":
+					if !slices.Contains([]string{"", "GET", "POST", "PUT"}, method) {
+						list("method %s of %s: write it as system.http.request.method", method, id)
+					}
+				default:
+					list("%s of %s", e.Key, id)
+				}
 			}
 			transform := cmp.Or(scalar(config, "transformResponse"), scalar(config, "responseParser"))
 			var ok bool

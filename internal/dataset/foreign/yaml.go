@@ -37,7 +37,9 @@ func (r *reader) readYAML(f *text) error {
 			switch e.Key {
 			case name:
 			case "defaultTest":
-				defaults = e.Value
+				if defaults = e.Value; !defaults.IsMapping() && defaults.Text() != "" {
+					return r.fail("defaultTest stands in another file (%s): put its text here", shorten(defaults.Text()))
+				}
 			default:
 				if r.spec.ForSuite { // it lists them
 					continue

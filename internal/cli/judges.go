@@ -32,7 +32,7 @@ func (x *activeRun) openPanel(verdicts *store.Cache) error {
 		cfg.Cache = verdicts
 	}
 	if x.tally != nil {
-		cfg.Spent = x.tally.judges()
+		cfg.Spent = atLeast(x.tally.judges(), x.spent)
 	}
 	x.panel, err = judge.New(cfg)
 	return err
@@ -80,15 +80,44 @@ func (x *activeRun) sumUp() {
 	m.Counts, m.Cache, m.Stages, m.Notes = x.tally.counts, x.tally.cache, x.tally.stagesOf(m), x.notes()
 	x.tally.describeJudges(m)
 	x.finishedRun.trust(x.project.labels)
-	if x.panel != nil && x.project.suite.Judged() {
-		use := x.panel.Use()
-		m.Judges = &use
-	}
+	x.noteJudges()
 	for _, spec := range m.Metrics {
 		if len(spec.Served) > 1 && !strings.HasPrefix(spec.Type, "cascade") {
 			m.Notes = append(m.Notes, fmt.Sprintf("%s was judged by several models (%s): the provider changed the instrument; --fresh-judgments asks for every verdict again", spec.ID, strings.Join(spec.Served, ", ")))
 		}
 	}
+}
+
+// noteJudges writes into the manifest what the calls of judges came to, those for
+// cases that are not kept included.
+func (x *activeRun) noteJudges() {
+	x.manifest.Judges = x.spent
+	if x.panel != nil && x.project.suite.Judged() {
+		use := x.panel.Use()
+		x.manifest.Judges = &use
+	}
+}
+
+// atLeast is what the kept cases of an interrupted run took, or what its manifest
+// says where that is more: of a case that was not kept some judges had been asked.
+func atLeast(kept evidence.JudgeUse, noted *evidence.JudgeUse) evidence.JudgeUse {
+	if noted == nil {
+		return kept
+	}
+	use := evidence.JudgeUse{
+		Calls:       max(kept.Calls, noted.Calls),
+		InputTokens: max(kept.InputTokens, noted.InputTokens), OutputTokens: max(kept.OutputTokens, noted.OutputTokens),
+	}
+	switch {
+	case kept.Calls == 0:
+		use.CostUSD = noted.CostUSD
+	case noted.Calls == 0:
+		use.CostUSD = kept.CostUSD
+	case kept.CostUSD != nil && noted.CostUSD != nil:
+		cost := max(*kept.CostUSD, *noted.CostUSD)
+		use.CostUSD = &cost
+	}
+	return use
 }
 
 // addJudged counts what only the full record of a case tells of its judgments,

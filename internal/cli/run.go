@@ -127,10 +127,11 @@ type activeRun struct {
 	resolved *suite.Resolved
 	system   *system
 	redact   *redact.Redactor
-	cases    caseList     // of the run: the data set, or a part of it
-	cache    *store.Cache // nil unless answers are reused
-	panel    *judge.Panel // nil before judges can be asked
-	deployed *deployed    // nil unless the service says its version
+	cases    caseList           // of the run: the data set, or a part of it
+	cache    *store.Cache       // nil unless answers are reused
+	panel    *judge.Panel       // nil before judges can be asked
+	spent    *evidence.JudgeUse // by the judges of the run that is resumed, as its manifest says; nil for nothing
+	deployed *deployed          // nil unless the service says its version
 	// around is laid around the transport of an endpoint, to look at what it does;
 	// nil is nothing.
 	around func(http.RoundTripper) http.RoundTripper
@@ -359,6 +360,7 @@ func (x *activeRun) takeUp(writer *store.Writer) error {
 		return err
 	}
 	x.manifest.ID, x.manifest.StartedAt, x.manifest.Name = kept.ID, kept.StartedAt, kept.Name
+	x.spent = kept.Judges
 	x.resumeDeployed(kept)
 	err := writer.Replay(func(i int, o *evidence.Outcome, line *evidence.CaseLine) error {
 		if o.ID != x.cases.ID(i) || o.Digest != x.cases.CaseDigest(i) {
@@ -554,6 +556,7 @@ func (x *activeRun) abort(ctx context.Context, cause error) error {
 		cause = context.Cause(ctx) // the service died
 	}
 	x.noteDeployed()
+	x.noteJudges()
 	m.Counts, m.Cache, m.Stages = x.tally.counts, x.tally.cache, x.tally.stagesOf(m)
 	m.Counts.NotRun = m.Counts.Cases - m.Counts.OK - m.Counts.Error
 	m.Stopped = x.redact.String(firstLine(cause))

@@ -161,7 +161,8 @@ artifacts:
 depth: 5
 output: assistant
 artifacts:
-  retrieval/v1: {items: metadata.sources, fields: {doc_id: name, text: citation}, source: context}`,
+  retrieval/v1: {items: metadata.sources, fields: {doc_id: metadata.file_name, chunk_id: metadata.chunk_index, text: page_content}, source: context}
+  citations/v1: {jq: '[.metadata.citations[] as $i | .metadata.sources[$i].metadata | "\(.file_name)#\(.chunk_index)"]'}`,
 	"vertex_ai_search_answer": `
 depth: 10
 ok: {path: answer.answerSkippedReasons, absent: true}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -223,6 +224,7 @@ func TestUnaided(t *testing.T) {
 	if 3*right < 2*all {
 		t.Errorf("%d of %d bodies are mapped rightly, want two thirds", right, all)
 	}
+	references := regexp.MustCompile(`\n\n### References(?s:.*)`)
 	streams := readStreams(t)
 	for _, name := range slices.Sorted(maps.Keys(streams)) {
 		want := streams[name]
@@ -231,11 +233,11 @@ func TestUnaided(t *testing.T) {
 		}
 		s := readStream(t, name)
 		p := Propose(s.Document, []string{question})
-		var docs []string
-		if want.FirstSource != nil {
+		docs := want.Documents
+		if docs == nil && want.FirstSource != nil {
 			docs = []string{*want.FirstSource}
 		}
-		row(name, compare(t, p, s.Document, thinkBlock().ReplaceAllString(want.Answer, ""), docs))
+		row(name, compare(t, p, s.Document, references.ReplaceAllString(thinkBlock().ReplaceAllString(want.Answer, ""), ""), docs))
 	}
 	text := fmt.Sprintf("%d of %d: %d of %d bodies and %d of %d streams.\n\n| body or stream | answer | sources | how sure | right |\n|---|---|---|---|---|\n%s\n",
 		right, all, bodies, len(mappings), right-bodies, all-len(mappings), strings.Join(rows, "\n"))

@@ -13,7 +13,8 @@ type expectedStream struct {
 	Answer      string
 	State       string
 	Sources     int
-	FirstSource *string `json:"first_source"`
+	FirstSource *string  `json:"first_source"`
+	Documents   []string // where they are several
 	Citations   []string
 }
 
@@ -52,6 +53,11 @@ func TestReadStream(t *testing.T) {
 		"langserve.sse":                 "sse langserve",
 		"open_webui.sse":                "sse openai",
 		"openai_responses.sse":          "sse openai_responses",
+		"cohere.sse":                    "sse cohere",
+		"gemini.sse":                    "sse gemini",
+		"lightrag.ndjson":               "ndjson lightrag",
+		"pinecone.sse":                  "sse pinecone",
+		"ragflow.sse":                   "sse ragflow",
 	} {
 		s := readStream(t, name)
 		if got := string(s.Format) + " " + s.Assemble; got != want || s.Document == nil || s.Truncated || s.Fault != "" {

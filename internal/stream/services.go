@@ -36,7 +36,7 @@ func services() []Kind {
 			new: func(Options) assembler { return &vercel{} }, end: func(p part) bool { return p.event == "d" }},
 		{Name: "vercel_ui", Format: SSE, Doc: "the newer Vercel UI message stream: {text, annotations, sources}",
 			new: func(Options) assembler { return &vercelUI{} }},
-		{Name: "ragflow", Format: SSE, Doc: "RAGFlow: the last frame with an answer",
+		{Name: "ragflow", Format: SSE, Doc: "RAGFlow: the answer joined, the reference of the last frame",
 			new: func(Options) assembler { return &ragFlow{} }, end: func(p part) bool { return isTrue(at(p.data, "data")) }},
 		{Name: "cohere", Format: SSE, Doc: "Cohere v2 chat: the message with content blocks and citations",
 			new: func(Options) assembler { return &cohere{} }, end: typed("message-end")},
@@ -583,25 +583,50 @@ func (a *vercelUI) add(p part) error {
 
 func (a *vercelUI) result() node { return &a.o }
 
-// ragFlow keeps the last frame with an answer.
+// ragFlow joins the pieces of the answer. Up to version 0.23 frames do not say
+// whether they are final, and each repeats the whole answer so far.
 type ragFlow struct {
 	ear
-	last evidence.Value
+	o        object
+	answer   text
+	thinking bool
 }
 
 func (a *ragFlow) add(p part) error {
 	if code := at(p.data, "code"); code != nil && string(code) != "0" && !evidence.IsNull(code) {
 		return faultOf(p.data, textAt(p.data, "message"))
 	}
-	if s, ok := evidence.Text(at(p.data, "data.answer")); ok {
-		a.hear(s)
-		a.last = append(a.last[:0], p.data...)
+	data := at(p.data, "data")
+	a.whole = a.whole || isTrue(data) && len(a.o.members) > 0
+	s, ok := evidence.Text(at(data, "answer"))
+	if !ok {
+		return nil
 	}
-	a.whole = a.whole || isTrue(at(p.data, "data")) && a.last != nil
+	final := at(data, "final")
+	switch {
+	case isTrue(at(data, "start_to_think")):
+		s, a.thinking = "<think>", true
+	case isTrue(at(data, "end_to_think")):
+		s, a.thinking = "</think>", false
+	case !a.thinking:
+		a.hear(s)
+	}
+	if final == nil || isTrue(final) && s != "" {
+		a.answer.s = a.answer.s[:0]
+	}
+	a.answer.s = append(a.answer.s, s...)
+	a.o.take(p.data, "data")
+	a.o.object("data").take(data, "final", "start_to_think", "end_to_think")
 	return nil
 }
 
-func (a *ragFlow) result() node { return a.last }
+func (a *ragFlow) result() node {
+	if len(a.o.members) == 0 {
+		return nil
+	}
+	a.o.object("data").set("answer", &a.answer)
+	return &a.o
+}
 
 // cohere builds a message of its blocks.
 type cohere struct {

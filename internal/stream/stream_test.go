@@ -37,6 +37,11 @@ var fixtures = map[string]struct {
 	"anthropic.sse":                 {"anthropic", "content.0.text", "", "", "content.0.citations.0.source", ""},
 	"openai_responses.sse":          {"openai_responses", "output.1.content.0.text", "", "", "", ""},
 	"glean.ndjson":                  {"glean", "messages.1.fragments", "", "", "messages.1.fragments.2.citation.sourceDocument.id", ""},
+	"cohere.sse":                    {"cohere", "message.content.1.text", "", "", "message.citations.0.sources.0.id", ""},
+	"gemini.sse":                    {"gemini", "candidates.0.content.parts", "candidates.0.groundingMetadata.groundingChunks", "retrievedContext.title", "", ""},
+	"lightrag.ndjson":               {"lightrag", "response", "references", "file_path", "", ""},
+	"pinecone.sse":                  {"pinecone", "message.content", "", "", "citations.0.references.0.file.id", ""},
+	"ragflow.sse":                   {"ragflow", "data.answer", "data.reference.chunks", "document_id", "", ""},
 	"create_llama_vercel.txt":       {"vercel", "text", "annotations.1.data.nodes", "metadata.file_name", "", ""},
 }
 
@@ -261,6 +266,10 @@ func TestServices(t *testing.T) {
 		{"vercel: finish", "vercel", "0:\"a\"\nd:{\"finishReason\":\"stop\"}\n", `{"text":"a","finishReason":"stop"}`},
 		{"vercel ui", "vercel_ui", data(`{"type":"start"}`, `{"type":"data-sources","data":{"nodes":[]}}`, `{"type":"text-delta","id":"1","delta":"a"}`, `{"type":"finish"}`, `[DONE]`), `{"annotations":[{"type":"sources","data":{"nodes":[]}}],"text":"a"}`},
 		{"ragflow: cumulative", "ragflow", data(`{"code":0,"data":{"answer":"a","reference":{}}}`, `{"code":0,"data":{"answer":"a b","reference":{"chunks":[1]}}}`, `{"code":0,"data":true}`), `{"code":0,"data":{"answer":"a b","reference":{"chunks":[1]}}}`},
+		{"ragflow: the final frame has the whole answer", "ragflow", data(`{"code":0,"data":{"answer":"Nothing ","final":false}}`, `{"code":0,"data":{"answer":"Nothing was found.","reference":{"chunks":[]},"final":true}}`, `{"code":0,"data":true}`),
+			`{"code":0,"data":{"answer":"Nothing was found.","reference":{"chunks":[]}}}`},
+		{"ragflow: no final frame", "ragflow", data(`{"code":0,"data":{"answer":"a","final":false}}`, `{"code":0,"data":{"answer":"b","final":false}}`, `{"code":0,"data":true}`), `{"code":0,"data":{"answer":"ab"}}`},
+		{"ragflow: an error is no end", "ragflow", data(`{"code":0,"data":{"answer":"a","final":false}}`, `{"code":500,"message":"model gone","data":{"answer":"**ERROR**: model gone"}}`, `{"code":0,"data":true}`), "error: model gone (500)"},
 		{"ragflow: code", "ragflow", data(`{"code":102,"message":"You don't own the chat"}`), "error: You don't own the chat (102)"},
 		{"cohere", "cohere", data(`{"type":"message-start","id":"i","delta":{"message":{"role":"assistant","content":[]}}}`, `{"type":"content-start","index":0,"delta":{"message":{"content":{"type":"text","text":""}}}}`,
 			`{"type":"content-delta","index":0,"delta":{"message":{"content":{"text":"a"}}}}`, `{"type":"citation-start","index":0,"delta":{"message":{"citations":{"start":0,"sources":[{"id":"d"}]}}}}`, `{"type":"message-end","delta":{"finish_reason":"COMPLETE"}}`),
@@ -379,7 +388,7 @@ func TestBrokenBody(t *testing.T) {
 func TestEndsAtTheSignal(t *testing.T) {
 	for name, f := range fixtures {
 		switch name {
-		case "glean.ndjson", "create_llama_vercel.txt", "dify_error_mid_stream.sse", "truncated_openai_no_done.sse":
+		case "glean.ndjson", "gemini.sse", "lightrag.ndjson", "create_llama_vercel.txt", "dify_error_mid_stream.sse", "truncated_openai_no_done.sse":
 			continue // these end with the body
 		}
 		body, err := os.ReadFile(filepath.Join(streams, name))

@@ -270,6 +270,16 @@ func TestReportOfAFork(t *testing.T) {
 	}
 }
 
+func TestNoSummary(t *testing.T) {
+	t.Parallel()
+	s := begun(t)
+	o := s.open(pull{number: 1, edit: edit{"README.md": "x"}}, map[string]string{"summary": "false"}).ends(3)
+	if o.Summary != "" {
+		t.Errorf("with summary: false there is a summary:\n%s", o.Summary)
+	}
+	says(t, "comment", s.comment(1), "Gate: BLOCK")
+}
+
 // TestInterrupted sends signals to the program itself.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()

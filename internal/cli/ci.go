@@ -167,6 +167,9 @@ func (j *ciJob) prepare(e *Env, inActions bool) error {
 		return err
 	}
 	j.log.Mask(j.in.Token)
+	if !j.in.Summary {
+		j.pub.SummaryPath = ""
+	}
 	workspace := "."
 	if inActions {
 		if j.gh, err = github.ReadEnvironment(getenv); err != nil {

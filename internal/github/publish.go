@@ -14,6 +14,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/decide"
 	"github.com/oloproof/oloproof-go/internal/policy"
 	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/redact"
 	"github.com/oloproof/oloproof-go/internal/report"
 )
 
@@ -227,7 +228,7 @@ func (w *publisher) annotations() {
 	}
 	notices := append(append([]Annotation(nil), w.Notices...), w.notices...)
 	if w.Trouble != nil && w.ExitCode == decide.ExitFail { // a FAIL is the graver one
-		a := w.Trouble.annotation(w.WorkingDirectory)
+		a := w.Trouble.annotation(w.WorkingDirectory, w.secrets())
 		a.Level = LevelNotice
 		notices = append(notices, a)
 	}
@@ -247,7 +248,7 @@ func (w *publisher) annotations() {
 // blocked is the one error: why the job fails.
 func (w *publisher) blocked() (Annotation, bool) {
 	if w.Trouble != nil && w.ExitCode != decide.ExitFail {
-		return w.Trouble.annotation(w.WorkingDirectory), true
+		return w.Trouble.annotation(w.WorkingDirectory, w.secrets()), true
 	}
 	d := w.Document
 	if w.ExitCode == 0 || d == nil || d.Gate == nil {
@@ -423,8 +424,8 @@ func (w *publisher) relaxationNotices() []Annotation {
 }
 
 // annotation is the error of a job in trouble, at its first place.
-func (t *Trouble) annotation(working string) Annotation {
-	a := Annotation{Level: LevelError, Title: t.Title, Message: strings.Join(t.lines(), "\n")}
+func (t *Trouble) annotation(working string, secrets *redact.Redactor) Annotation {
+	a := Annotation{Level: LevelError, Title: t.Title, Message: strings.Join(t.lines(secrets), "\n")}
 	var list problem.List
 	if errors.As(t.Err, &list) && len(list) > 0 && list[0].File != "" {
 		a.File, a.Line = repositoryFile(working, list[0].File), list[0].Line
@@ -432,11 +433,20 @@ func (t *Trouble) annotation(working string) Annotation {
 	return a
 }
 
-// lines is what is known of a trouble.
-func (t *Trouble) lines() []string {
+// secrets takes the secrets out of text; there are none without a log.
+func (p *Publication) secrets() *redact.Redactor {
+	if p.Log == nil {
+		return nil
+	}
+	return p.Log.Redactor()
+}
+
+// lines is what is known of a trouble, without secrets: nothing knows them any
+// more once their text is broken or cut.
+func (t *Trouble) lines(secrets *redact.Redactor) []string {
 	var all []string
 	if t.Err != nil {
-		all = strings.Split(t.Err.Error(), "\n")
+		all = strings.Split(secrets.String(t.Err.Error()), "\n")
 		for i := range all {
 			all[i] = strings.TrimPrefix(all[i], t.Title+": ") // the title says it
 		}
@@ -485,7 +495,7 @@ func (p *Publication) troubleMarkdown(budget int) string {
 		fmt.Fprintf(&b, "### ⚪ Gate: none, nothing was decided (exit %d)\n\n", p.ExitCode)
 	}
 	fmt.Fprintf(&b, "**%s**\n\n", report.Prose(t.Title))
-	lines := t.lines()
+	lines := t.lines(p.secrets())
 	for i, line := range lines {
 		item := ""
 		for _, part := range wrapped(line) {

@@ -382,6 +382,28 @@ func codeSpans(line string) string {
 	return b.String() + line
 }
 
+// TestSecretsInTrouble: a text is broken and cut to be shown, and no part of a
+// secret stays behind where that happens in its middle.
+func TestSecretsInTrouble(t *testing.T) {
+	const secret = "first words of a secret\nand its second line, at-the-end-of-it"
+	for _, at := range []int{0, 100, 140, 150, 155, 160, 165, 170, 175, 180, 185, 190, 195, 199} {
+		k := &talk{head: headA}
+		r, _ := publishing(t, runnertest.Step{}, func(p *Publication, _ *runnertest.Process) {
+			p.Log.Mask(secret)
+			p.ExitCode, p.Document = 2, nil
+			p.Trouble = &Trouble{Title: "Configuration error", Err: errors.New(strings.Repeat("x", at) + secret + " is refused")}
+			p.Comment.API = k
+		})
+		for place, text := range map[string]string{"summary": r.Summary, "log": r.Text(), "comment": k.comments[0].Body, "annotation": r.Annotations[0].Message} {
+			for _, part := range []string{"first", "words", "secret", "second", "at-the", "of-it"} {
+				if strings.Contains(text, part) {
+					t.Fatalf("behind %d characters the %s has %q:\n%s", at, place, part, text)
+				}
+			}
+		}
+	}
+}
+
 func TestSecretsLeaveNowhere(t *testing.T) {
 	const secret = "the-secret-of-the-day"
 	k := &talk{head: headA}

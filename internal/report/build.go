@@ -390,7 +390,7 @@ func stateClauses(r decide.Result, holds func(decide.Decision) bool) []string {
 		}
 	}
 	var clauses []string
-	for _, s := range []policy.State{policy.Fail, policy.ManualReview, policy.InsufficientEvidence, policy.Pass} {
+	for _, s := range byGravity() {
 		if rules := byState[s]; len(rules) > 0 {
 			clauses = append(clauses, fmt.Sprintf("%s %s (%s)", named(rules, "is", "are"), s, StateWord(string(s))))
 		}

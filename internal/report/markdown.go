@@ -218,7 +218,8 @@ func (m *markdown) tail() string {
 const mostCommand = 600
 
 // shortest is the head of a document with so many rules that they do not fit:
-// the gate, and how many rules are in which state.
+// the gate, how many rules are in which state, and as many of the gravest as
+// there is room for.
 func (m *markdown) shortest(head, tail string) (string, string) {
 	states := map[string]int{}
 	for _, p := range m.doc.Policies {
@@ -227,13 +228,29 @@ func (m *markdown) shortest(head, tail string) (string, string) {
 		}
 	}
 	var parts []string
-	for _, s := range []policy.State{policy.Fail, policy.ManualReview, policy.InsufficientEvidence, policy.Pass} {
+	for _, s := range byGravity() {
 		if n := states[string(s)]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 		}
 	}
 	g := m.gate()
-	short := g + "The rules do not fit here: " + strings.Join(parts, ", ") + ". The report has them all.\n\n"
+	with := func(rules int) string {
+		text := g + "The rules do not fit here: " + strings.Join(parts, ", ") + ". The report has them all.\n\n"
+		if rules > 0 {
+			text = g + fmt.Sprintf("The rules do not all fit here: %s. The gravest are shown, the report has them all.\n\n", strings.Join(parts, ", "))
+			for _, p := range m.gravest(rules) {
+				text += m.rules(p)
+			}
+		}
+		return text
+	}
+	room := m.opt.Budget - len(tail) - m.opt.Budget/10 // for the titles of what folds
+	all := 0
+	for _, n := range states {
+		all += n
+	}
+	more := sort.Search(all, func(n int) bool { return len(with(n+1)) > room })
+	short := with(more)
 	switch {
 	case len(short)+len(tail) <= m.opt.Budget:
 		return short, tail
@@ -242,6 +259,39 @@ func (m *markdown) shortest(head, tail string) (string, string) {
 	}
 	first, _, _ := strings.Cut(g, "\n")
 	return first + "\n", ""
+}
+
+// byGravity are the states of rules, the gravest first.
+func byGravity() []policy.State {
+	return []policy.State{policy.Fail, policy.ManualReview, policy.InsufficientEvidence, policy.Pass}
+}
+
+// gravest are the policies with so many of their rules, the gravest of all.
+func (m *markdown) gravest(most int) []Policy {
+	kept := slices.Clone(m.doc.Policies)
+	chosen := make([]map[int]bool, len(kept))
+	for i := range chosen {
+		chosen[i] = map[int]bool{}
+	}
+	for _, state := range byGravity() {
+		for i, p := range m.doc.Policies {
+			for j, d := range p.Decisions {
+				if most > 0 && d.State == string(state) {
+					chosen[i][j] = true
+					most--
+				}
+			}
+		}
+	}
+	for i := range kept {
+		kept[i].Decisions = nil
+		for j, d := range m.doc.Policies[i].Decisions {
+			if chosen[i][j] {
+				kept[i].Decisions = append(kept[i].Decisions, d)
+			}
+		}
+	}
+	return kept
 }
 
 // section is a folded part of the block. Its title holds only our own words and

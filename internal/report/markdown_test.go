@@ -282,6 +282,46 @@ func TestMarkdownKeepsTheGate(t *testing.T) {
 	}
 }
 
+// Of rules that do not fit the gravest stand, with what would decide them.
+func TestMarkdownOfManyRules(t *testing.T) {
+	d := Build(exampleInput())
+	like := d.Policies[0].Decisions[0]
+	d.Policies = []Policy{d.Policies[0], d.Policies[0]}
+	d.Policies[1].Path = "compare.yaml"
+	for i := range d.Policies {
+		d.Policies[i].Decisions = nil
+		for n := range 400 {
+			x := like
+			x.Rule, x.State, x.Planning = fmt.Sprintf("rule-%d-%d", i, n), "PASS", nil
+			switch {
+			case n == 398:
+				x.State, x.Planning = "INSUFFICIENT_EVIDENCE", &Planning{Line: "about 7 more cases would decide it"}
+			case n == 399 && i == 1:
+				x.State = "FAIL"
+			}
+			d.Policies[i].Decisions = append(d.Policies[i].Decisions, x)
+		}
+	}
+	got := renderMarkdown(t, d, MarkdownOptions{Budget: 60_000})
+	for _, want := range []string{
+		"The rules do not all fit here: 1 FAIL, 2 INSUFFICIENT_EVIDENCE, 797 PASS. The gravest are shown, the report has them all.",
+		"**Rules of `compare.yaml`**", "| `rule-1-399`<br>", "| `rule-0-398`<br>", "- `rule-1-398`: about 7 more cases would decide it\n", "| `rule-0-0`<br>",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if rows := strings.Count(got, "<br>`answer_correct`"); len(got) > 60_000 || rows < 150 || rows > 790 {
+		t.Errorf("%d bytes with %d rules", len(got), rows)
+	}
+	d.Policies = d.Policies[1:]
+	for budget, want := range map[int]string{1200: "`rule-1-399`", 700: "do not fit here"} {
+		if got := renderMarkdown(t, d, MarkdownOptions{Budget: budget}); len(got) > budget || !strings.Contains(got, want) || strings.Contains(got, "`rule-1-0`") {
+			t.Errorf("budget %d: %d bytes\n%s", budget, len(got), got)
+		}
+	}
+}
+
 // Content is quoted only where it was given.
 func TestMarkdownContent(t *testing.T) {
 	d := Build(exampleInput())

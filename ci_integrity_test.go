@@ -107,6 +107,24 @@ func TestDeletingFailingCasesOpensNoGate(t *testing.T) {
 	s.open(pull{number: 5, edit: edit{"data/support.jsonl": added}}, nil).ends(0).lists()
 }
 
+// TestDeletingACaseThatTheBaselineNeverJudged: the base branch edited a case after
+// the baseline, which passed; what it was then says nothing of what it is now.
+func TestDeletingACaseThatTheBaselineNeverJudged(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	e := bulk(20)
+	e["release.yaml"], e["compare.yaml"] = "version: 1\nblock_on: [FAIL]\nrules:\n  - {id: none-wrong, metric: answer_correct, max_failures: 0}\n", ""
+	s.commit("c1", e)
+	s.answer(wrongBelow(0))
+	s.push(nil).ends(0)
+	line := lineWith(s.file("data/support.jsonl"), "q0003")
+	s.commit("c2", edit{"data/support.jsonl": s.replaced("data/support.jsonl", line, strings.Replace(line, "yes", "perhaps", 1))})
+	o := s.open(pull{number: 1, edit: edit{"data/support.jsonl": s.without("data/support.jsonl", "q0003")}}, nil).ends(3)
+	o.outputs("baseline-sha="+sha("c1")).is("only", "none-wrong", "MANUAL_REVIEW", "suite_relaxed")
+	// One that it judged as it is counts as it was judged.
+	s.open(pull{number: 2, edit: edit{"data/support.jsonl": strings.Join(strings.SplitAfter(s.trees["c1"]["data/support.jsonl"], "\n")[1:], "")}, base: "c1"}, nil).ends(0).is("only", "none-wrong", "PASS", "observed_failures_within_limit")
+}
+
 func TestEditingCasesAndEvaluatorsOpensNoGate(t *testing.T) {
 	t.Parallel()
 	// Four cases expect what the service answers: with them as they were nothing is established.

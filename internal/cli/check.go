@@ -105,7 +105,7 @@ func (e *Env) printProject(p *project) {
 			e.printJudge(p.suite.Evaluators[i].Criterion, stage.Judge)
 		}
 	}
-	for _, note := range slices.Concat(p.suite.Notes, p.data.Notes()) {
+	for _, note := range slices.Concat(p.suite.Notes, p.data.Notes(), p.eval.Notes()) {
 		fmt.Fprintf(e.Stdout, "note: %s\n", report.Clean(note))
 	}
 	fmt.Fprintln(e.Stdout)

@@ -3,6 +3,7 @@
 package evaluate
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -64,13 +65,14 @@ type Set struct {
 	suite      *suite.Suite
 	evaluators []Evaluator
 	eligible   []int
+	vacuous    []int // checked cases that pass whatever is answered
 }
 
 // New makes the evaluators of a suite. The error is a [problem.List] with the
 // place of each evaluator whose options do not work; the set that comes with it
 // is good for Check and Specs only.
 func New(s *suite.Suite) (*Set, error) {
-	set := &Set{suite: s, eligible: make([]int, len(s.Evaluators))}
+	set := &Set{suite: s, eligible: make([]int, len(s.Evaluators)), vacuous: make([]int, len(s.Evaluators))}
 	var problems problem.List
 	for i := range s.Evaluators {
 		o := &s.Evaluators[i]
@@ -151,8 +153,26 @@ func (s *Set) Check(c *evidence.Case) []string {
 		if e.Applicable(c) == "" {
 			s.eligible[i]++
 		}
+		if e, ok := e.(contains); ok && e.vacuous(c) {
+			s.vacuous[i]++
+		}
 	}
 	return messages
+}
+
+// Notes says which criteria the checked cases make of no use.
+func (s *Set) Notes() []string {
+	var notes []string
+	for i, n := range s.vacuous {
+		switch criterion := s.suite.Evaluators[i].Criterion; n {
+		case 0:
+		case 1:
+			notes = append(notes, criterion+": 1 case expects an empty text, which every answer contains, and passes whatever is answered")
+		default:
+			notes = append(notes, fmt.Sprintf("%s: %d cases expect an empty text, which every answer contains, and pass whatever is answered", criterion, n))
+		}
+	}
+	return notes
 }
 
 // Eligible returns, per evaluator, how many of the checked cases it can judge.

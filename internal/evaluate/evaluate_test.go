@@ -531,6 +531,30 @@ func TestSpecsAndEligible(t *testing.T) {
 	}
 }
 
+// A criterion that cases pass whatever is answered is named.
+func TestNotesOnEmptyExpectations(t *testing.T) {
+	s := &suite.Suite{Evaluators: []suite.Evaluator{
+		{Type: "contains", Criterion: "ok", Field: text("answer")}, {Type: "exact_match", Criterion: "same", Field: text("answer")},
+		{Type: "contains", Criterion: "listed", Field: text("answer"), AnyOf: []string{"x"}}, {Type: "contains", Criterion: "note", Field: text("note")},
+	}}
+	set, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, expected := range []string{`{"answer":"","note":""}`, `{"answer":null}`, `{"answer":"x"}`, `{"answer":{"any_of":["x"]}}`, `""`, ``} {
+		if messages := set.Check(expecting(expected)); len(messages) > 0 {
+			t.Fatal(messages)
+		}
+	}
+	want := []string{
+		"ok: 3 cases expect an empty text, which every answer contains, and pass whatever is answered",
+		"note: 2 cases expect an empty text, which every answer contains, and pass whatever is answered",
+	}
+	if diff := cmp.Diff(want, set.Notes()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestRecallAsScoreCannotFailOnError(t *testing.T) {
 	s := set(t, suite.Evaluator{Type: "recall", K: 2, FailOnError: true})
 	if got := s.Check(expecting(`{"relevant":[{"doc_id":"a"}]}`)); got != nil {

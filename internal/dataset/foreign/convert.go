@@ -247,6 +247,11 @@ func (r *reader) set(b *built, number int, f Field, v evidence.Value, table bool
 		as = usual(f.Target)
 	}
 	text, isText := evidence.Text(v)
+	if isText && strings.HasPrefix(f.Target, "expected") && strings.TrimSpace(text) == "" {
+		// Every answer contains nothing: what is not there must not pass.
+		r.note(number, "the "+f.Target+" of %s is an empty text, so that nothing is expected")
+		return ""
+	}
 	switch as {
 	case "name":
 		return r.setID(b, number, v, table)
@@ -291,7 +296,7 @@ func (r *reader) set(b *built, number int, f Field, v evidence.Value, table bool
 	case "question":
 		return setQuestion(b, f.Target, v, table)
 	case "answer":
-		return r.setAnswer(b, f, v, table)
+		return r.setAnswer(b, number, f, v, table)
 	case "labels":
 		return r.setLabels(b, number, f, v)
 	case "passages":
@@ -398,7 +403,7 @@ func setQuestion(b *built, target string, v evidence.Value, table bool) string {
 
 // setAnswer takes what is expected: an object as all of it, of a list any one, and
 // else the value.
-func (r *reader) setAnswer(b *built, f Field, v evidence.Value, table bool) string {
+func (r *reader) setAnswer(b *built, number int, f Field, v evidence.Value, table bool) string {
 	if text, ok := evidence.Text(v); ok && table && strings.HasPrefix(text, "[") {
 		if list, fault := listOf(v, f.Split); fault == "" {
 			v = list
@@ -412,7 +417,7 @@ func (r *reader) setAnswer(b *built, f Field, v evidence.Value, table bool) stri
 		switch len(answers) {
 		case 0:
 		case 1:
-			b.put(f.Target, answers[0])
+			return r.set(b, number, Field{Target: f.Target}, answers[0], false)
 		default:
 			b.put(f.Target, evidence.Value(append(join([]byte(`{"any_of":[`), answers), "]}"...)))
 		}
@@ -452,7 +457,7 @@ func (r *reader) setLabels(b *built, number int, f Field, v evidence.Value) stri
 	dst := []byte{'['}
 	n := 0
 	for element := range evidence.Elements(list) {
-		label, fault := r.label(number, element)
+		label, fault := r.label(number, nested(element))
 		if fault != "" {
 			return fmt.Sprintf("[%d]: %s", n, fault)
 		}

@@ -236,6 +236,16 @@ tests:
 			outcome{format: "json", cases: []string{`{"id":"123","input":{"question":"A?"}}`, `{"id":"x","input":{"question":"C?"}}`},
 				refused: []string{`1/2: field "id": the id is the number 1.5: want text or a whole number`, `1/4: field "id": the id is [1]: want text or a whole number`},
 				notes:   []string{"the id of row 1 is a number with a fraction of zero, which is left out", "the id of row 3 was written with white space around it, which is left out"}}},
+		{"expected texts that are empty", "t.jsonl", `{"user_input": "A?", "reference": " ", "reference_contexts": ["c"]}
+{"user_input": "B?", "ground_truths": [""]}
+{"user_input": "C?", "ground_truths": ["", "x"]}
+`, Spec{},
+			outcome{format: "ragas", cases: []string{`{"input":{"question":"A?"},"expected":{"gold_context":[{"doc_id":"gold-1","text":"c"}]}}`, `{"input":{"question":"B?"}}`, `{"input":{"question":"C?"},"expected":{"answer":{"any_of":["","x"]}}}`},
+				notes: []string{"the expected.answer of 2 rows (first: row 1) is an empty text, so that nothing is expected"}}},
+		{"cells of what is not there, and an object as a label", "t.csv", "id,question,answer,relevant\n1,A?,NaN,\"{\"\"doc_id\"\": \"\"d1\"\", \"\"grade\"\": 2}\"\n2,B?,None,\"{'doc_id': 'd2'}\"\n3,C?,nan,\n4,D?,NaN,\n", Spec{},
+			outcome{format: "csv", cases: []string{`{"id":"1","input":{"question":"A?"},"expected":{"answer":"NaN","relevant":[{"doc_id":"d1","grade":2}]}}`, `{"id":"2","input":{"question":"B?"},"expected":{"answer":"None","relevant":[{"doc_id":"d2"}]}}`, `{"id":"3","input":{"question":"C?"},"expected":{"answer":"nan"}}`, `{"id":"4","input":{"question":"D?"},"expected":{"answer":"NaN"}}`},
+				notes: []string{`the cell "answer" of 2 rows (first: row 1) is NaN, which is taken as that text: leave it empty where there is nothing`, `the cell "answer" of row 2 is None, which is taken as that text: leave it empty where there is nothing`,
+					`the cell "answer" of row 3 is nan, which is taken as that text: leave it empty where there is nothing`}}},
 		{"nothing", "t.csv", "", Spec{}, outcome{err: "the data set is empty: want a first row that names the columns"}},
 		{"columns of one name", "t.csv", "a,a\n1,2\n", Spec{}, outcome{err: `the columns 1 and 2 are both named "a"`}},
 		{"a list that breaks off", "t.json", `[{"input": 1}, {"input": `, Spec{}, outcome{format: "json", cases: []string{`{"input":1}`}, err: "not valid JSON, in row 2 near line 1"}},
@@ -404,6 +414,30 @@ func FuzzPromptfoo(f *testing.F) {
 			t.Errorf("a secret is copied:\n%s", suite)
 		}
 	})
+}
+
+// Tabs separate what holds blanks, a judgment that stands twice is named, and a
+// case without judgments is counted once, however many rows are refused.
+func TestQrelsNotes(t *testing.T) {
+	qrels := file(t, "q.tsv", "query-id\tcorpus-id\tscore\n1\tmy notes.pdf\t2\r\n1\tmy notes.pdf\t1\n301\t0\tFT 1\t1\n302 0  FT-2\t1\n303\t\t1\n")
+	got := reading(t, file(t, "t.jsonl", `{"id": "1", "question": "A?"}
+{"id": "301", "question": "B?"}
+{"id": "302", "question": "C?"}
+{"id": "9", "question": "D?"}
+{"id": "8"}
+{"id": "1", "question": "E?"}
+`), Spec{Qrels: qrels})
+	want := outcome{format: "json", cases: []string{
+		`{"id":"1","input":{"question":"A?"},"expected":{"relevant":[{"doc_id":"my notes.pdf","grade":2},{"doc_id":"my notes.pdf","grade":1}]}}`,
+		`{"id":"301","input":{"question":"B?"},"expected":{"relevant":[{"doc_id":"FT 1","grade":1}]}}`,
+		`{"id":"302","input":{"question":"C?"},"expected":{"relevant":[{"doc_id":"FT-2","grade":1}]}}`,
+		`{"id":"9","input":{"question":"D?"}}`,
+		`{"id":"1","input":{"question":"E?"},"expected":{"relevant":[{"doc_id":"my notes.pdf","grade":2},{"doc_id":"my notes.pdf","grade":1}]}}`,
+	}, refused: []string{"6/0: a judgment names a query and a document, and one of the two is empty", "5/5: nothing to ask: none of the fields input, question, query holds anything (another one is named with fields, such as input.question: FIELD)"},
+		notes: []string{"the first line of q.tsv names the columns", "a judgment in row 3 of q.tsv names a query and a document that were judged before: the highest grade counts", "1 row has no judgment, so that retrieval metrics leave them out"}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
 
 func FuzzQrels(f *testing.F) {

@@ -80,7 +80,7 @@ func (r *reader) squadQuestion(n, line int, title string, place int, context, q 
 	case len(texts) == 0:
 		r.note(n, "%s without an answer: nothing is expected of it")
 	default:
-		_ = r.setAnswer(&b, Field{Target: "expected.answer"}, append(append([]byte{'['}, texts...), ']'), false) // texts
+		_ = r.setAnswer(&b, n, Field{Target: "expected.answer"}, append(append([]byte{'['}, texts...), ']'), false) // texts
 		if second {
 			b.put("expected.refusal", evidence.Value("false"))
 		}

@@ -3,6 +3,7 @@ package foreign
 import (
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -156,6 +157,10 @@ func (r *reader) record(n, line int, columns, record []string) error {
 		if columns[i] == "" {
 			r.note(n, "a column without a name is not taken; it holds something in %s")
 			continue
+		}
+		switch cell {
+		case "NaN", "nan", "None", "<NA>", "NaT":
+			r.note(n, fmt.Sprintf("the cell %q of %%s is %s, which is taken as that text: leave it empty where there is nothing", shorten(columns[i]), cell))
 		}
 		if len(object) > 1 {
 			object = append(object, ',')

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"io/fs"
 	"os"
@@ -20,10 +21,14 @@ type qrels struct {
 	labels map[string][]byte // elements of a list of labels, joined by commas
 	joined map[string]bool
 	order  []string
+	seen   map[uint64]bool // hashes of queries with a document
+	seed   maphash.Seed
+	// without counts the cases that were looked up and have no judgment.
+	without int
 }
 
 // readQrels reads judgments: QUERY ITERATION DOCUMENT GRADE as TREC has them, or
-// QUERY DOCUMENT GRADE as BEIR, separated by any white space.
+// QUERY DOCUMENT GRADE as BEIR, separated by tabs, else by any white space.
 func (r *reader) readQrels(path string) (*qrels, error) {
 	f, err := openText(path)
 	if err != nil {
@@ -33,7 +38,7 @@ func (r *reader) readQrels(path string) (*qrels, error) {
 		return nil, unreadable(path, err)
 	}
 	defer f.Close()
-	q := &qrels{path: path, labels: map[string][]byte{}, joined: map[string]bool{}}
+	q := &qrels{path: path, labels: map[string][]byte{}, joined: map[string]bool{}, seen: map[uint64]bool{}, seed: maphash.MakeSeed()}
 	scan := bufio.NewScanner(f)
 	scan.Buffer(nil, 1<<20)
 	for line := 1; scan.Scan(); line++ {
@@ -53,6 +58,12 @@ func (r *reader) readQrels(path string) (*qrels, error) {
 
 func (q *qrels) line(r *reader, line int, text string) (fault string) {
 	words := strings.Fields(text)
+	if tabs := strings.Count(text, "\t"); tabs == 2 || tabs == 3 { // ids may hold blanks
+		words = strings.Split(strings.TrimRight(text, "\r"), "\t")
+		for i, w := range words {
+			words[i] = strings.TrimSpace(w)
+		}
+	}
 	var query, doc, grade string
 	switch len(words) {
 	case 0:
@@ -72,6 +83,14 @@ func (q *qrels) line(r *reader, line int, text string) (fault string) {
 		}
 		return fmt.Sprintf("the grade %q is no finite number", shorten(grade))
 	}
+	if query == "" || doc == "" {
+		return "a judgment names a query and a document, and one of the two is empty"
+	}
+	pair := maphash.String(q.seed, query+"\x00"+doc)
+	if q.seen[pair] {
+		r.note(line, "a judgment in %s of "+filepath.Base(q.path)+" names a query and a document that were judged before: the highest grade counts")
+	}
+	q.seen[pair] = true
 	labels, known := q.labels[query]
 	if !known {
 		q.order = append(q.order, query)
@@ -91,6 +110,7 @@ func (q *qrels) join(r *reader, b *built) (fault string) {
 	}
 	labels, ok := q.labels[b.id]
 	if !ok {
+		q.without++
 		return ""
 	}
 	q.joined[b.id] = true
@@ -120,7 +140,7 @@ func (r *reader) unjoined() {
 	if n > 0 {
 		r.note(0, fmt.Sprintf("the judgments of %s no case (first: %s)", count(n, "id has", "ids have"), shorten(first)))
 	}
-	if without := r.rows - len(r.qrels.joined); without > 0 {
+	if without := r.qrels.without; without > 0 {
 		r.note(0, fmt.Sprintf("%s no judgment, so that retrieval metrics leave them out", count(without, "row has", "rows have")))
 	}
 }
@@ -169,6 +189,7 @@ func (r *reader) readBEIR() error {
 		return err
 	}
 	r.rows = before + (r.rows - before) - skipped
+	r.qrels.without = 0 // they are those that were skipped
 	if skipped > 0 {
 		r.note(0, count(skipped, "query is not judged in this split and does not", "queries are not judged in this split and do not")+" belong to it")
 	}

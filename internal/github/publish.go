@@ -394,10 +394,8 @@ func ruleMessage(d *report.Decision) string {
 	if d.Slice != nil {
 		parts[0] += " of " + *d.Slice
 	}
-	if d.Failures != nil {
-		parts = append(parts, fmt.Sprintf("%d failures", *d.Failures))
-	} else {
-		parts = append(parts, strings.TrimSpace(d.Display.Estimate+" "+d.Display.Interval))
+	if figure := strings.TrimSpace(d.Figure()); figure != "" {
+		parts = append(parts, figure)
 	}
 	if d.Requires != "" {
 		parts = append(parts, "requires "+d.Requires)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/github/runnertest"
+	"github.com/oloproof/oloproof-go/internal/measure"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/redact"
 	"github.com/oloproof/oloproof-go/internal/report"
@@ -433,6 +434,24 @@ func TestSecretsLeaveNowhere(t *testing.T) {
 		}
 		if place != "log" && place != "run.json" && !strings.Contains(text, redact.Marker) {
 			t.Errorf("%s had nothing to redact", place)
+		}
+	}
+}
+
+// TestRuleMessage: a rule that counts, and one of which nothing was observed.
+func TestRuleMessage(t *testing.T) {
+	one := 1
+	for _, x := range []struct {
+		d    report.Decision
+		want string
+	}{
+		{report.Decision{Rule: "cited", Metric: "c", State: "FAIL", Failures: &one, Cases: measure.Cases{Observed: 14, Missing: 1}, Requires: "at most 0 failures"},
+			"cited: c, 1 failure of 14 observed, 1 missing, requires at most 0 failures: FAIL"},
+		{report.Decision{Rule: "floor", Metric: "m", State: "INSUFFICIENT_EVIDENCE", Requires: "at least 70.0%", Display: report.Display{Estimate: "not observed", Interval: "no interval"}},
+			"floor: m, not observed, no interval, requires at least 70.0%: INSUFFICIENT_EVIDENCE"},
+	} {
+		if got := ruleMessage(&x.d); got != x.want {
+			t.Errorf("%s:\n got %s\nwant %s", x.d.Rule, got, x.want)
 		}
 	}
 }

@@ -138,7 +138,7 @@ func ruleWords(x Decision) string {
 	if x.Failures != nil {
 		lines = append(lines, fmt.Sprintf("%s of %d observed, %d missing", count(*x.Failures, "failure"), x.Cases.Observed, x.Cases.Missing))
 	} else {
-		lines = append(lines, x.Display.Estimate+" "+x.Display.Interval+" · "+x.Display.Denominator)
+		lines = append(lines, figureOf(x.Display.Estimate, x.Display.Interval)+" · "+x.Display.Denominator)
 	}
 	if x.Planning != nil && x.Planning.Line != "" {
 		lines = append(lines, x.Planning.Line)

@@ -103,7 +103,7 @@ func Plan(w io.Writer, d *Document) error {
 	for _, pol := range d.Policies {
 		for _, x := range pol.Decisions {
 			p.raw(Clean(x.Rule) + ": " + Clean(x.State) + ", requires " + Clean(x.Requires) + "; " +
-				Clean(x.Display.Estimate) + " " + Clean(x.Display.Interval) + " · " + Clean(x.Display.Denominator))
+				figureOf(x.Display.Estimate, x.Display.Interval) + " · " + Clean(x.Display.Denominator))
 			p.raw("  " + planWords(x))
 		}
 	}

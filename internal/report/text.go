@@ -167,14 +167,22 @@ func (t *text) evidence(decisions []Decision) {
 	}
 }
 
+// Figure says in a few words what a rule was decided on.
+func (d *Decision) Figure() string {
+	if d.Failures == nil {
+		return figureOf(d.Display.Estimate, d.Display.Interval)
+	}
+	figure := fmt.Sprintf("%s of %d observed", count(*d.Failures, "failure"), d.Cases.Observed)
+	if d.Cases.Missing > 0 {
+		figure += fmt.Sprintf(", %d missing", d.Cases.Missing)
+	}
+	return figure
+}
+
 // factOf says what a rule without a drawn interval was decided on.
 func factOf(d Decision) string {
 	if d.Failures != nil {
-		line := fmt.Sprintf("%s of %d observed", count(*d.Failures, "failure"), d.Cases.Observed)
-		if d.Cases.Missing > 0 {
-			line += fmt.Sprintf(", %d missing", d.Cases.Missing)
-		}
-		return line + "; requires " + Clean(d.Requires)
+		return d.Figure() + "; requires " + Clean(d.Requires)
 	}
 	return Clean(d.Display.Estimate) + ", " + Clean(d.Display.Interval) + "; requires " + Clean(d.Requires)
 }

@@ -17,10 +17,32 @@ func absent(path string) bool {
 
 // noSuite is the error for a suite that is not there.
 func noSuite(path string) error {
+	if path == "" {
+		return problem.Errorf("--config is empty: name the suite's file")
+	}
+	if above := higher(path); above != "" {
+		return problem.Errorf("there is no suite %s here; did you mean --config %s?", path, shellWord(above))
+	}
 	if near := meant(path); near != "" {
 		return problem.Errorf("there is no suite %s%s (--config names a suite, oloproof init writes one)", path, near)
 	}
 	return problem.Errorf("there is no suite %s: oloproof init writes one, --config names another", path)
+}
+
+// higher looks for a file in the directories above the present one; "" when none
+// has it.
+func higher(name string) string {
+	here, err := filepath.Abs(".")
+	if err != nil || filepath.Base(name) != name {
+		return ""
+	}
+	for up := ""; filepath.Dir(here) != here; here = filepath.Dir(here) {
+		up += "../"
+		if !absent(up + name) {
+			return up + name
+		}
+	}
+	return ""
 }
 
 // noPolicy is the error for a policy that is not there; config is the suite,

@@ -113,6 +113,7 @@ malformed artifact or nothing evaluated, 3 blocked without a FAIL, 130 or 143 in
 Tutorial and reference: https://github.com/oloproof/oloproof-go/tree/main/docs`,
 		Example: `  oloproof init --example blackbox_rag my-rag
   oloproof run --config my-rag/oloproof.yaml`,
+		Version:       Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -131,7 +132,9 @@ Tutorial and reference: https://github.com/oloproof/oloproof-go/tree/main/docs`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{plainly(err)} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{plainly(cmd, err)} })
+	root.SetVersionTemplate(versionLine())
+	foldFlags(root, env.width())
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(
@@ -139,6 +142,11 @@ Tutorial and reference: https://github.com/oloproof/oloproof-go/tree/main/docs`,
 		newRuns(env), newExport(env), newImport(env), newMerge(env), newCompare(env), newDiagnose(env), newReport(env), newCI(env), newJudge(env), newLabels(env), newReview(env), newSignoff(env), newPolicy(env), newProbe(env), newSchema(env), newExampleServer(env), newVersion(env), newCompletion(env),
 	)
 	return root
+}
+
+// foldFlags lets help tell of flags in lines of so many columns; 0 never folds.
+func foldFlags(cmd *cobra.Command, width int) {
+	cmd.SetUsageTemplate(strings.ReplaceAll(new(cobra.Command).UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", width)))
 }
 
 // args checks the number of arguments, as a usage error.

@@ -47,7 +47,7 @@ Without --policy it takes compare.yaml beside the suite, else release.yaml.
 	}
 	f.configFlags.add(cmd)
 	cmd.Flags().Lookup("policy").Usage = "policy `file`, or " + builtinPolicies() + " (default compare.yaml beside the suite, else release.yaml)"
-	f.formatFlags.add(cmd)
+	f.formatFlags.add(cmd, documentFormats...)
 	cmd.Flags().StringArrayVar(&f.criteria, "criterion", nil, "compare the metric `ID` only; may be repeated")
 	cmd.Flags().BoolVar(&f.slices, "slices", false, "list the differences of slices")
 	return cmd

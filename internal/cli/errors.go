@@ -7,11 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/runner"
@@ -33,13 +32,26 @@ func readerLeft(err error) bool {
 	return errors.As(err, &write) && write.Path == os.Stdout.Name() && errors.Is(write.Err, syscall.EPIPE)
 }
 
-// plainly returns an error of the command line without the parser's own words.
-func plainly(err error) error {
-	var number *strconv.NumError
-	if !errors.As(err, &number) {
-		return err
+// plainly returns an error of the command line in words of this program.
+func plainly(cmd *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	switch {
+	case errors.As(err, &value):
+		what := map[string]string{"int": "a whole number", "int64": "a whole number", "uint64": "a whole number", "float64": "a number",
+			"bool": "true or false", "duration": "a time such as 500ms or 10s"}[value.GetFlag().Value.Type()]
+		if what == "" {
+			return err
+		}
+		return fmt.Errorf("--%s is %q, it must be %s", value.GetFlag().Name, value.GetValue(), what)
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := problem.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+			return fmt.Errorf("%w, did you mean --%s?", err, near)
+		}
 	}
-	return errors.New(strings.TrimSuffix(err.Error(), number.Error()) + number.Err.Error())
+	return err
 }
 
 func printError(w io.Writer, cmd *cobra.Command, err error) {
@@ -49,6 +61,9 @@ func printError(w io.Writer, cmd *cobra.Command, err error) {
 	case errors.As(err, &list):
 		fmt.Fprintln(w, list.Error())
 	case errors.As(err, &usage):
+		if cmd.Name() == "help" { // it explains the others
+			cmd = cmd.Root()
+		}
 		fmt.Fprintf(w, "Usage error: %v\n  run '%s --help' to see what is allowed\n", usage.error, cmd.CommandPath())
 	default:
 		fmt.Fprintf(w, "Error: %v\n", err)

@@ -43,7 +43,7 @@ baseline, further ones are pinned references, which show slow drift.
 		},
 	}
 	c.add(cmd)
-	f.add(cmd)
+	f.add(cmd, documentFormats...)
 	cmd.Flags().StringArrayVar(&with.baselines, "baseline", nil, "compare with this `RUN` too; may be repeated")
 	cmd.Flags().StringVar(&with.policy, "compare-policy", "", "`file` that decides the comparisons (default compare.yaml beside the suite, else the release policy)")
 	cmd.Flags().BoolVar(&save, "save", false, "replace the run's gate.json by this decision")

@@ -101,6 +101,18 @@ func TestParseLineFindsFaults(t *testing.T) {
 	}
 }
 
+// TestHelpKeepsToTheTerminal: flags are folded at the width of the terminal.
+func TestHelpKeepsToTheTerminal(t *testing.T) {
+	for _, cmd := range commands(t) {
+		foldFlags(cmd, 80)
+		for line := range strings.Lines(cmd.UsageString()) {
+			if strings.HasPrefix(line, "      --") && len(strings.TrimSuffix(line, "\n")) > 80 {
+				t.Errorf("%s --help: %s", cmd.CommandPath(), line)
+			}
+		}
+	}
+}
+
 // TestReadmeNamesEveryCommand reads the README's code spans for them.
 func TestReadmeNamesEveryCommand(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")

@@ -37,7 +37,7 @@ Each RUN is a bundle directory, a zip of one, or a run of the store.`,
 		},
 	}
 	c.add(cmd)
-	f.add(cmd)
+	f.add(cmd, documentFormats...)
 	return cmd
 }
 

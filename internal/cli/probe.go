@@ -63,11 +63,11 @@ answer without secrets; --from tries a mapping on it and calls nothing.`,
 			return env.probe(cmd.Context(), f, given)
 		},
 	}
-	f.formatFlags.add(cmd)
+	f.formatFlags.add(cmd, "text", "json")
 	cmd.Flags().StringVar(&f.input, "input", firstInput, "JSON body of the request, or the `file` that holds it")
 	cmd.Flags().StringVar(&f.method, "method", "POST", "HTTP `method`: POST, PUT or GET")
 	cmd.Flags().BoolVar(&f.stream, "stream", false, "read the answer as a stream, whatever its content type says")
-	cmd.Flags().StringArrayVar(&f.headers, "header", nil, "request header as 'Name: ${VARIABLE}'; may be given several times (`header`)")
+	cmd.Flags().StringArrayVar(&f.headers, "header", nil, "request `header` as 'Name: ${VARIABLE}'; may be given several times")
 	cmd.Flags().StringVar(&f.record, "record", "", "keep the answer in this new `file`, without secrets")
 	cmd.Flags().StringVar(&f.from, "from", "", "look at the answer in this `file` and call nothing")
 	cmd.Flags().BoolVar(&f.write, "write", false, "write the suite, cases and a policy into DIR (default this directory)")

@@ -223,12 +223,17 @@ func (e *Env) allowExec() bool {
 
 // formatFlags choose how the result is printed.
 type formatFlags struct {
-	format string
-	json   bool
+	format  string
+	json    bool
+	allowed []string
 }
 
-func (f *formatFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.format, "format", "text", "print the result as `FORMAT`: text or json")
+// documentFormats are the formats of a document.
+var documentFormats = []string{"text", "json", "markdown"}
+
+func (f *formatFlags) add(cmd *cobra.Command, allowed ...string) {
+	f.allowed = allowed
+	cmd.Flags().StringVar(&f.format, "format", "text", "print the result as `FORMAT`: "+strings.Join(allowed, ", "))
 	cmd.Flags().BoolVar(&f.json, "json", false, "short form of --format json")
 }
 
@@ -236,8 +241,8 @@ func (f *formatFlags) check() error {
 	if f.json {
 		f.format = "json"
 	}
-	if !slices.Contains([]string{"text", "json", "markdown"}, f.format) {
-		return usageError{fmt.Errorf("--format is %q, allowed are text, json and markdown", f.format)}
+	if !slices.Contains(f.allowed, f.format) {
+		return usageError{fmt.Errorf("--format is %q, allowed are %s", f.format, strings.Join(f.allowed, ", "))}
 	}
 	return nil
 }

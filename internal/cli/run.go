@@ -74,7 +74,7 @@ Finished cases are on disk at once: an interrupted run goes on with --resume.`,
 		},
 	}
 	f.configFlags.add(cmd)
-	f.formatFlags.add(cmd)
+	f.formatFlags.add(cmd, documentFormats...)
 	cmd.Flags().StringVar(&f.shard, "shard", "", "run part `I/N` of the cases only, to be put together by merge; nothing is decided")
 	cmd.Flags().StringVar(&f.url, "url", "", "call this `url` instead of system.http.url; system.start is not launched")
 	cmd.Flags().StringVar(&f.name, "name", "", "`name` of the gate, the key of its baseline (default the suite's path)")

@@ -129,9 +129,12 @@ type unknownError struct {
 	known []string // newest first, at most shown
 }
 
+// noneYet ends what is said of a store without runs.
+const noneYet = " holds no run yet; oloproof run makes one, and keeps it beside the suite that --config names"
+
 func (e *unknownError) Error() string {
 	if len(e.known) == 0 {
-		return fmt.Sprintf("no run is named %q: %s holds none yet", e.name, e.dir)
+		return fmt.Sprintf("no run is named %q: %s%s", e.name, e.dir, noneYet)
 	}
 	return fmt.Sprintf("no run is named %q; the newest in %s:%s\nA name is an id, its start or end, latest, latest~1, or the path of a bundle",
 		e.name, e.dir, lines(e.known))
@@ -181,7 +184,7 @@ func (s *Store) latest(ids []string, name string, back int) (string, error) {
 		ordinary++
 	}
 	if ordinary == 0 {
-		return "", fmt.Errorf("%s holds no run yet", s.dir)
+		return "", fmt.Errorf("there is no %s: %s%s", name, s.dir, noneYet)
 	}
 	if ordinary == 1 {
 		return "", fmt.Errorf("%s holds 1 run, so there is no %s", s.dir, name)

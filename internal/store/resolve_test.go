@@ -23,7 +23,7 @@ func TestResolve(t *testing.T) {
 	_, err := s.Resolve("latest")
 	wantError(t, err, "holds no run yet")
 	_, err = s.Resolve("run_01")
-	wantError(t, err, `no run is named "run_01"`, "holds none yet")
+	wantError(t, err, `no run is named "run_01"`, "holds no run yet")
 
 	a, b, c := "run_01KAAAAAAAAAAAAAAAAAAAAAA1", "run_01KBBBBBBBBBBBBBBBBBBBBBB2", "run_01KBCCCCCCCCCCCCCCCCCCCCC3"
 	for _, id := range []string{b, c, a} { // newest is by id, not by what was written last

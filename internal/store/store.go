@@ -72,9 +72,14 @@ func (s *Store) ensure(sub string) error {
 		err = s.ignore()
 	}
 	if err != nil {
-		return fmt.Errorf("create the store: %w; runs are kept in %s, and OLOPROOF_HOME names another place", err, s.dir)
+		return s.notWritten("create the store", err)
 	}
 	return nil
+}
+
+// notWritten says where else the store may lie.
+func (s *Store) notWritten(what string, err error) error {
+	return fmt.Errorf("%s: %w; runs are kept in %s, and OLOPROOF_HOME names another place", what, err, s.dir)
 }
 
 // ignore keeps the store out of version control. A .gitignore that is there

@@ -538,6 +538,11 @@ func TestReadOnlyStore(t *testing.T) {
 	s := must[*Store](t)(Open(filepath.Join(dir, ".oloproof")))
 	_, err := s.Create(testManifest(1))
 	wantError(t, err, "create the store", "permission denied", "OLOPROOF_HOME")
+	check(t, os.Chmod(dir, 0o755))
+	check(t, must[*Writer](t)(s.Create(testManifest(1))).Close())
+	check(t, os.Chmod(filepath.Join(s.Dir(), runsDir), 0o555))
+	_, err = s.Create(testManifest(1))
+	wantError(t, err, "create the run", "permission denied", "OLOPROOF_HOME")
 }
 
 // What a writer keeps in memory of a case is small, however large the case is.

@@ -66,13 +66,13 @@ func (s *Store) Create(m *evidence.Manifest) (*Writer, error) {
 	running.Status, running.Completeness, running.Files = evidence.RunRunning, evidence.Partial, nil
 	dir := s.runDir(m.ID)
 	if err := createRunDir(dir, &running); err != nil {
-		return nil, fmt.Errorf("create the run: %w", err)
+		return nil, s.notWritten("create the run", err)
 	}
 	w := newWriter(dir, &running)
 	w.created = true
 	if err := w.openJournal(); err != nil {
 		os.RemoveAll(dir)
-		return nil, fmt.Errorf("create the run: %w", err)
+		return nil, s.notWritten("create the run", err)
 	}
 	return w, nil
 }

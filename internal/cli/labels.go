@@ -427,7 +427,7 @@ when a line is wrong.`,
 }
 
 func (e *Env) importLabels(path, config, by string) error {
-	if strings.TrimSpace(by) == "" {
+	if by = strings.TrimSpace(by); by == "" { // a space more is no other person
 		return usageError{errors.New("--by says who labelled, and is required")}
 	}
 	data, err := os.ReadFile(path)
@@ -471,7 +471,7 @@ func (e *Env) importLabels(path, config, by string) error {
 	if err := appendLabels(target, added); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Stdout, "%s by %s in %s", countOf(len(added), "label"), by, target)
+	fmt.Fprintf(e.Stdout, "%s by %s in %s", countOf(len(added), "label"), report.Clean(by), target)
 	if left := len(sheets) - len(filled); left > 0 {
 		fmt.Fprintf(e.Stdout, "; %s without a verdict left out", countOf(left, "sheet"))
 	}
@@ -602,7 +602,7 @@ metric are MANUAL_REVIEW from then on, evaluator_retired.`,
 			if err := appendLabels(path, []labels.Retirement{{Criterion: given[0], Retired: reason, By: by, At: env.Now().UTC()}}); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(env.Stdout, "%s is out of use: %s (by %s, in %s)\n", given[0], reason, by, path)
+			_, err = fmt.Fprintf(env.Stdout, "%s is out of use: %s (by %s, in %s)\n", given[0], report.Clean(reason), report.Clean(by), path)
 			return err
 		},
 	}
@@ -625,7 +625,7 @@ q ends it, and the next review goes on with the answers that have no label.`,
   oloproof review latest --by NAME --sample 10 --seed 7`,
 		Args: args(1, 1, "the run"),
 		RunE: func(_ *cobra.Command, given []string) error {
-			if strings.TrimSpace(by) == "" {
+			if by = strings.TrimSpace(by); by == "" {
 				return usageError{errors.New("--by says who labels, and is required")}
 			}
 			return env.review(given[0], f, by)
@@ -673,7 +673,7 @@ func (e *Env) review(name string, f sampleFlags, by string) error {
 		}
 		given++
 	}
-	_, err = fmt.Fprintf(e.Stdout, "\n%s by %s kept\nNext: oloproof judge validate %s%s\n", countOf(given, "label"), by, name, configFlags{config: f.config}.word())
+	_, err = fmt.Fprintf(e.Stdout, "\n%s by %s kept\nNext: oloproof judge validate %s%s\n", countOf(given, "label"), report.Clean(by), name, configFlags{config: f.config}.word())
 	return err
 }
 

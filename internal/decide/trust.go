@@ -18,9 +18,10 @@ func untrusted(p *policy.Policy, spec evidence.MetricSpec) []string {
 	if !spec.AsksModel() {
 		return nil
 	}
-	labels, others := 0, 0
+	labels, others, settled := 0, 0, 0
 	if spec.Trust != nil {
-		labels, others = spec.Trust.Labels(), spec.Trust.Others
+		others, settled = spec.Trust.Others, spec.Trust.Labels()
+		labels = settled + spec.Trust.Unsettled
 	}
 	switch {
 	case labels == 0 && !p.RequireValidatedEvaluators:
@@ -29,7 +30,7 @@ func untrusted(p *policy.Policy, spec evidence.MetricSpec) []string {
 		return []string{ReasonRecalibration}
 	case labels == 0:
 		return []string{ReasonNotValidated}
-	case !measure.TableOf(spec.Trust).Met(BarsOf(p), p.ConfidenceLevel):
+	case settled == 0, !measure.TableOf(spec.Trust).Met(BarsOf(p), p.ConfidenceLevel):
 		return []string{ReasonBelowBar}
 	}
 	return nil

@@ -31,6 +31,7 @@ func TestJudgesMustShowWhatTheyAreWorth(t *testing.T) {
 		{"too few for a bar of the policy", policy.Policy{RequireValidatedEvaluators: true, JudgeFloor: "none", MinimumEvaluatorAgreement: number(0.9)}, agreeing(20), policy.InsufficientEvidence, []string{ReasonBelowBar}},
 		{"below the bar, though no label is asked for", policy.Policy{JudgeFloor: "judge_floor@1"}, &evidence.Trust{BothPass: 5, JudgeOnly: 15}, policy.InsufficientEvidence, []string{ReasonBelowBar}},
 		{"people who do not agree", policy.Policy{RequireValidatedEvaluators: true, JudgeFloor: "judge_floor@1"}, &evidence.Trust{BothPass: 9, BothFail: 4, Unsettled: 10}, policy.InsufficientEvidence, []string{ReasonBelowBar}},
+		{"people who agree on nothing", policy.Policy{JudgeFloor: "none"}, &evidence.Trust{Unsettled: 10, Others: 3}, policy.InsufficientEvidence, []string{ReasonBelowBar}},
 		{"retired", policy.Policy{RequireValidatedEvaluators: true}, &evidence.Trust{BothPass: 40, BothFail: 40, Retired: "the provider stopped it"}, policy.ManualReview, []string{ReasonEvaluatorRetired}},
 	} {
 		t.Run(x.name, func(t *testing.T) {

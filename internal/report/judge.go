@@ -80,6 +80,8 @@ func judgeWords(m *Metric) string {
 		b.WriteString("People took it out of use. ")
 	case j.Labels == 0 && j.Others > 0:
 		b.WriteString("Its labels are of another instrument, so that nothing is known of its errors. ")
+	case j.Labels == 0 && j.Unsettled > 0:
+		b.WriteString("People do not agree on any answer that they labelled, so that nothing is known of its errors. ")
 	case j.Labels == 0:
 		b.WriteString("Nobody has labelled an answer that it judged, so that nothing is known of its errors. ")
 	}
@@ -110,7 +112,7 @@ func judgeLines(metrics []Metric) []string {
 func JudgeTable(name string, j *Judge) []string {
 	lines := []string{fmt.Sprintf("%s: %s by %s", name, count(j.Labels, "label"), people(j.People))}
 	if j.Others > 0 {
-		lines = append(lines, fmt.Sprintf("  %s of answers that another instrument judged do not count", count(j.Others, "label")))
+		lines = append(lines, fmt.Sprintf("  not counted: %s of answers that another instrument judged", count(j.Others, "label")))
 	}
 	if j.Unsettled > 0 {
 		lines = append(lines, fmt.Sprintf("  %s that people labelled differently, in every interval at the worst", count(j.Unsettled, "answer")))

@@ -26,3 +26,13 @@ func TestJudgesUnderAComparison(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// TestPeopleWhoDoNotAgree: somebody has labelled, and still nothing is known.
+func TestPeopleWhoDoNotAgree(t *testing.T) {
+	m := Metric{ID: "grounded", Judge: judgeOf(evidence.MetricSpec{
+		ID: "grounded", Type: "groundedness_judge", Trust: &evidence.Trust{Unsettled: 3, Others: 0, People: 2},
+	}, 0.95)}
+	if s := judgeWords(&m); !strings.Contains(s, "People do not agree on any answer that they labelled") || strings.Contains(s, "Nobody") {
+		t.Error(s)
+	}
+}

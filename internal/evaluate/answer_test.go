@@ -125,7 +125,9 @@ func TestQuantities(t *testing.T) {
 		"2 years, or 24-month":                                "2 months×12; 24 months×1",
 		"It costs $1,200.50 a year":                           "1200.5 USD×1",
 		"EUR 5, 5 EUR, 5€, €5 and US$7":                       "5 EUR×1; 5 EUR×1; 5 EUR×1; 5 EUR×1; 7 USD×1",
-		"1.2M users, 5k, 3 million, 2 bn":                     "1200000; 5000; 3000000; 2",
+		"1.2M users, 5k, 3 million, 2 bn, $3 bn, 2 mn, 5 B":   "1200000; 5000; 3000000; 2000000000; 3000000000 USD×1; 2; 5",
+		"p<.001, -.5, $.99, (.25), end.5, No.5, 5...10, .5.3": "0.001; -0.5; 0.99 USD×1; 0.25; 5; 10",
+		"$5m, EUR 2.5m, 5m, in USD 5 m":                       "5000000 USD×1; 2500000 EUR×1; 5 length×1; 5 length×1",
 		"$3 million":                                          "3000000 USD×1",
 		"1,200,000 and 1,2 and 12,345,6 and 1.234,5 and 0,5%": "1200000",
 		"1 200 m, 1\u00a0200 m, 1'200 m":                      "1; 200 length×1; 1200 length×1; 1200 length×1",
@@ -157,10 +159,16 @@ func TestQuantities(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, strings.Join(got, "; "), want)
 		}
 	}
-	for _, text := range []string{"0.12", "1,234.5", "5.000.00"} {
+	for _, text := range []string{"0.12", "1,234.5", "5.000.00", ".5", "1.5e+3"} {
 		if q := quantities(text, true); len(q) != 0 {
 			t.Errorf("%q with decimal commas: %v", text, q)
 		}
+	}
+	if q := quantities("about ,5", true); len(q) != 1 || q[0].value != 0.5 {
+		t.Errorf("with a decimal comma: %+v", q)
+	}
+	if q := quantities("about ,5 or 1,5e+3", false); len(q) != 0 {
+		t.Errorf("with a decimal point: %+v", q)
 	}
 	if q := quantities("1.200,50 €", true); len(q) != 1 || q[0].value != 1200.5 || q[0].unit.dimension != "EUR" {
 		t.Errorf("with a decimal comma: %+v", q)

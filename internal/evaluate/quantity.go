@@ -126,13 +126,24 @@ func quantities(text string, comma bool) []quantity {
 		if !ok {
 			continue
 		}
+		if r.bare(start) {
+			start--
+		}
 		q := quantity{value: value, text: string(r.text[start:r.at])}
+		end := r.at
 		start = r.sign(start, &q)
 		if !r.unit(&q) {
 			continue // digits that begin a word, such as 3rd
 		}
-		if q.unit.dimension == "" {
+		switch {
+		case q.unit.dimension == "":
 			r.before(start, &q)
+		case string(r.text[end:r.at]) == "m": // $5m are no metres
+			money := q
+			if money.unit = (unitOf{}); r.before(start, &money) {
+				money.value *= 1e6
+				q = money
+			}
 		}
 		r.current = append(r.current, q)
 	}
@@ -164,38 +175,40 @@ func (r *reader) number() (float64, bool) {
 		}
 		return n
 	}
-	first := run()
-	grouped := false
-	for first <= 3 && r.group(r.at) {
-		r.at++
-		run()
-		grouped = true
-	}
 	point := '.'
 	if r.comma {
 		point = ','
 	}
-	if r.rune(r.at) == point && digit(r.rune(r.at+1)) {
+	bare := r.bare(start) // .5
+	if bare {
+		digits.WriteString("0.")
+	}
+	first := run()
+	grouped := false
+	for first <= 3 && !bare && r.group(r.at) {
+		r.at++
+		run()
+		grouped = true
+	}
+	if r.rune(r.at) == point && digit(r.rune(r.at+1)) && !bare {
 		r.at++
 		digits.WriteByte('.')
 		run()
 	}
-	if e := r.rune(r.at); (e == 'e' || e == 'E') && !grouped {
-		at := r.at + 1
-		if sign := r.rune(at); sign == '-' || sign == '+' {
-			at++
-		}
-		if digit(r.rune(at)) {
-			digits.WriteString(string(r.text[r.at:at]))
-			r.at = at
-			run()
-		}
+	if at, ok := r.exponent(); ok && !grouped {
+		digits.WriteString(string(r.text[r.at:at]))
+		r.at = at
+		run()
 	}
 	// What goes on is a version, a date, or a number with the other decimal sign:
 	// 0,5 is not 0 and 5.
-	if r.joined() {
+	if r.joined() || bare && r.rune(start-1) != point {
 		for digit(r.rune(r.at)) || r.joined() {
 			r.at++
+		}
+		if at, ok := r.exponent(); ok {
+			r.at = at
+			run()
 		}
 		return 0, false
 	}
@@ -204,6 +217,28 @@ func (r *reader) number() (float64, bool) {
 	}
 	value, err := strconv.ParseFloat(digits.String(), 64)
 	return value, err == nil && !math.IsInf(value, 0)
+}
+
+// bare reports whether the digits at i stand behind a decimal sign that nothing
+// goes before, as in .5 and $.99.
+func (r *reader) bare(i int) bool {
+	if c := r.rune(i - 1); c != '.' && c != ',' {
+		return false
+	}
+	before := r.rune(i - 2)
+	return before == 0 || unicode.IsSpace(before) || currency(before) || strings.ContainsRune("-−+±=<>~≈([:", before)
+}
+
+// exponent returns where the digits of an exponent at r.at begin.
+func (r *reader) exponent() (at int, ok bool) {
+	if e := r.rune(r.at); e != 'e' && e != 'E' {
+		return 0, false
+	}
+	at = r.at + 1
+	if sign := r.rune(at); sign == '-' || sign == '+' {
+		at++
+	}
+	return at, digit(r.rune(at))
 }
 
 // joined reports whether a point or a comma with a digit behind it follows.
@@ -253,7 +288,7 @@ func (r *reader) sign(start int, q *quantity) int {
 // false for letters directly behind it that are neither.
 func (r *reader) unit(q *quantity) bool {
 	word, end, near := r.word(r.at)
-	if factor, ok := multipliers[word]; ok && (near || len(word) > 2) {
+	if factor, ok := multipliers[word]; ok && (near || len(word) > 2 || word == "bn") {
 		q.value *= factor
 		q.text += string(r.text[r.at:end])
 		r.at = end
@@ -297,8 +332,9 @@ func (r *reader) word(at int) (word string, end int, near bool) {
 	return string(r.text[at:end]), end, near
 }
 
-// before reads a currency that stands before the number: $5, EUR 5.
-func (r *reader) before(start int, q *quantity) {
+// before reads a currency that stands before the number: $5, EUR 5. It reports
+// whether there is one.
+func (r *reader) before(start int, q *quantity) bool {
 	end := start
 	if r.rune(end-1) == ' ' || r.rune(end-1) == '\u00a0' {
 		end--
@@ -314,11 +350,13 @@ func (r *reader) before(start int, q *quantity) {
 			at--
 		}
 		if end-at != 3 || at > 0 && unicode.IsLetter(r.text[at-1]) {
-			return
+			return false
 		}
 	}
 	if u, ok := units()[string(r.text[at:end])]; ok && u.factor == 1 && (len(u.dimension) == 3) {
 		q.unit = u
 		q.text = string(r.text[at:end]) + q.text
+		return true
 	}
+	return false
 }

@@ -95,6 +95,18 @@ func TestDeletingFailingCasesOpensNoGate(t *testing.T) {
 	s.gh.Do(func(w *world) { w.Artifacts[0].Expired = true })
 	s.open(pull{number: 3, edit: deleted}, nil).ends(3).is("only", "answer-floor", "MANUAL_REVIEW", "suite_relaxed")
 
+	// What the change writes into its own policy turns nothing off and names no label.
+	own := floor("0.70", "suite_changes: allow\nreview_label: mine\n")
+	j = s.pushed(pull{number: 6, edit: edit{"release.yaml": own, "data/support.jsonl": deleted["data/support.jsonl"]}}, nil)
+	now = s.clock()
+	s.gh.Do(func(w *world) {
+		s.label(w, 6, j.headOf, now)
+		w.Permissions["maintainer"] = "write"
+		w.Pulls[len(w.Pulls)-1].Labels, w.Pulls[len(w.Pulls)-1].Events[0].Label = []string{"mine"}, "mine"
+	})
+	o = s.do(j).ends(3).is("base", "answer-floor", "MANUAL_REVIEW", "suite_relaxed").is("proposed", "answer-floor", "MANUAL_REVIEW", "suite_relaxed")
+	says(t, "summary", o.Summary, "it has no label oloproof-reviewed")
+
 	// suite_changes: allow in the base policy turns the rule off.
 	s.commit("c2", edit{"release.yaml": floor("0.70", "suite_changes: allow\n"), "compare.yaml": ""})
 	s.push(nil).ends(3)

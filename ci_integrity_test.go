@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/oloproof/oloproof-go/internal/github/githubtest"
 )
@@ -106,6 +107,19 @@ func TestDeletingFailingCasesOpensNoGate(t *testing.T) {
 	})
 	o = s.do(j).ends(3).is("base", "answer-floor", "MANUAL_REVIEW", "suite_relaxed").is("proposed", "answer-floor", "MANUAL_REVIEW", "suite_relaxed")
 	says(t, "summary", o.Summary, "it has no label oloproof-reviewed")
+
+	// The base policy names another label.
+	s.commit("labels", edit{"release.yaml": floor("0.70", "review_label: looked-at\n"), "compare.yaml": ""})
+	s.push(nil).ends(3)
+	j = s.pushed(pull{number: 7, edit: deleted}, nil)
+	now = s.clock()
+	s.gh.Do(func(w *world) { s.label(w, 7, j.headOf, now) })
+	says(t, "summary", s.do(j).ends(3).Summary, "it has no label looked-at")
+	j.run = 0
+	s.gh.Do(func(w *world) {
+		w.Pulls[len(w.Pulls)-1].Labels, w.Pulls[len(w.Pulls)-1].Events[0].Label = []string{"looked-at"}, "looked-at"
+	})
+	says(t, "summary", s.do(j).ends(0).Summary, "released by the label looked-at, set by maintainer")
 
 	// suite_changes: allow in the base policy turns the rule off.
 	s.commit("c2", edit{"release.yaml": floor("0.70", "suite_changes: allow\n"), "compare.yaml": ""})
@@ -271,6 +285,42 @@ func TestMovedPolicies(t *testing.T) {
 			t.Errorf("policy %s, status %s", d.Policies[0].Path, d.Run.Status)
 		}
 	})
+}
+
+// TestMovedSuite: a suite is held against what it was, wherever it lies now, as
+// long as the gate keeps its name. Under another name it is a new gate, which the
+// comment says.
+func TestMovedSuite(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.commit("c1", edit{"release.yaml": floor("0.70"), "compare.yaml": ""})
+	named := func(config string) map[string]string { return map[string]string{"config": config, "name": "answers"} }
+	s.push(named("oloproof.yaml")).ends(3)
+	moved := func(cases string) edit {
+		return edit{"oloproof.yaml": "", "release.yaml": "", "data/support.jsonl": "",
+			"rag/oloproof.yaml": s.file("oloproof.yaml"), "rag/release.yaml": floor("0.70"), "rag/data/support.jsonl": cases}
+	}
+	fewer := s.without("data/support.jsonl", failing...)
+	o := s.open(pull{number: 1, edit: moved(fewer)}, named("rag/oloproof.yaml")).ends(3)
+	o.is("only", "answer-floor", "MANUAL_REVIEW", "suite_relaxed").outputs("relaxations=4")
+	says(t, "comment", s.comment(1), "`data/support.jsonl:3`", "case money_back removed")
+	s.open(pull{number: 2, edit: moved(s.file("data/support.jsonl"))}, named("rag/oloproof.yaml")).ends(3).is("only", "answer-floor", "INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold").lists()
+
+	// By the last run's manifest where that run is no baseline any more.
+	s.pass(2 * time.Hour)
+	aged := named("rag/oloproof.yaml")
+	aged["baseline-max-age"] = "1h"
+	s.open(pull{number: 3, edit: moved(fewer)}, aged).ends(3).outputs("baseline-state=expired", "relaxations=4").is("only", "answer-floor", "MANUAL_REVIEW", "suite_relaxed")
+
+	// Where nothing says any more where the suite was, that is said.
+	s.gh.Do(func(w *world) { w.Artifacts[0].Expired = true })
+	o = s.open(pull{number: 4, edit: moved(fewer)}, named("rag/oloproof.yaml")).ends(3)
+	says(t, "summary", o.Summary, "its suite is not found at the base commit")
+
+	o = s.open(pull{number: 5, edit: moved(fewer)}, map[string]string{"config": "rag/oloproof.yaml"}).ends(0).outputs("baseline-state=none", "policy-source=checkout")
+	for _, text := range []string{s.comment(5), o.Text()} {
+		says(t, "result", text, "Baseline: none, since no run that may be trusted has stored a result of this name; the gate is new to the branch, so comparison rules only warn")
+	}
 }
 
 func TestPoisonedArtifact(t *testing.T) {

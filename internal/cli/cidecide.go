@@ -203,7 +203,7 @@ func (j *ciJob) decide(ctx context.Context, r *ciRun) error {
 	if err := d.decide(); err != nil {
 		return err
 	}
-	r.verdict.in.Baseline = reportBaseline(baseline)
+	r.verdict.in.Baseline = reportBaseline(baseline, d.introduction)
 	for _, p := range r.verdict.in.Policies {
 		ref := evidence.PolicyRef{Path: p.Policy.Path, Digest: evidence.Digest(p.Policy.Digest)}
 		if ref.Digest != "" && !slices.Contains(r.manifest.Policies, ref) {
@@ -328,7 +328,7 @@ func (j *ciJob) withoutGitHub(q github.Query) *github.Baseline {
 	case j.gh != nil:
 		return &github.Baseline{State: github.Unavailable, Err: errors.New("there is no github-token")}
 	}
-	return &github.Baseline{State: github.None, Reason: "outside GitHub Actions a baseline is a path: --baseline"}
+	return &github.Baseline{State: github.None, Reason: "outside GitHub Actions the input baseline names a path"}
 }
 
 // lock reads the pin: at the base commit for a proposed change, which must not
@@ -370,10 +370,16 @@ func why(b *github.Baseline) string {
 	return b.Reason
 }
 
-func reportBaseline(b *github.Baseline) *report.Baseline {
+func reportBaseline(b *github.Baseline, introduction bool) *report.Baseline {
 	out := &report.Baseline{State: string(b.State), Commit: b.Commit, Branch: b.Branch, Age: age(b.Age, b.Distance), How: b.How, Trail: []report.Rejects{}}
 	if b.Run != nil {
 		out.Run = b.Run.Manifest.ID
+	}
+	if b.State != github.Unavailable { // of that the trouble is told
+		out.Reason = b.Reason
+	}
+	if introduction {
+		out.Reason += "; the gate is new to the branch, so comparison rules only warn"
 	}
 	for _, t := range b.Trail {
 		if t.RejectedBecause == "" {
@@ -550,7 +556,7 @@ func (d *ciDecision) find(ctx context.Context, name string) error {
 // integrity finds out what the proposed suite took away, and whether people
 // released it.
 func (d *ciDecision) integrity(ctx context.Context) error {
-	if d.base == nil || d.base.suite == nil {
+	if d.whereTheSuiteWas(ctx); d.base == nil || d.base.suite == nil {
 		return nil
 	}
 	p := d.run.project
@@ -589,6 +595,40 @@ func (d *ciDecision) integrity(ctx context.Context) error {
 		d.run.verdict.note("the suite was relaxed, and no label releases it: %s", review.Why)
 	}
 	return nil
+}
+
+// whereTheSuiteWas looks for a suite that is not at the path named now at that of
+// the last trusted run of this name, so that one which was moved is held against
+// what it was.
+func (d *ciDecision) whereTheSuiteWas(ctx context.Context) {
+	base := d.base
+	if base == nil || base.suite != nil || base.unreadable != nil {
+		return
+	}
+	was := ""
+	if d.baseline.State == github.Found {
+		was = d.baseline.Run.Manifest.SuitePath
+	} else {
+		past, err := d.pastRuns(ctx)
+		if err != nil {
+			base.unreadable = err
+			return
+		}
+		if !past.Stored {
+			return
+		}
+		was = past.Suite
+	}
+	var err error
+	if was != "" {
+		if base.suite, err = openBaseSuite(ctx, base.read, was); err != nil {
+			base.unreadable = err
+			return
+		}
+	}
+	if base.suite == nil {
+		d.run.verdict.note("the base branch has a gate of this name, and its suite is not found at the base commit: nothing says whether cases or evaluators were taken away")
+	}
 }
 
 func (d *ciDecision) relaxed(list []relax.Relaxation) {

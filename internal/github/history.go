@@ -21,7 +21,8 @@ type History struct {
 	URL      string
 	At       time.Time
 	Policies []string // the paths in its manifest
-	Lost     bool     // no manifest can be read any more, so Policies is unknown
+	Suite    string   // that of the suite; "" when it is not known
+	Lost     bool     // no manifest can be read any more, so both are unknown
 	Trail    []Considered
 }
 
@@ -92,32 +93,31 @@ func (s *search) readHistory(ctx context.Context, list []*Artifact, h *History) 
 		if read++; read > maxManifests {
 			return nil
 		}
-		policies, why, err := s.policiesOf(ctx, a, r)
+		why, err = s.pathsOf(ctx, a, r, h)
 		if err != nil {
 			return err
 		}
 		s.trail = append(s.trail, Considered{Candidate: candidate, RejectedBecause: why})
 		if why == "" {
-			h.Policies = policies
 			return nil
 		}
 	}
 	return nil
 }
 
-// policiesOf returns the paths of the policies that decided a run.
-func (s *search) policiesOf(ctx context.Context, a *Artifact, r *Run) (paths []string, why string, err error) {
+// pathsOf takes from the manifest of a run where its policies and its suite lay.
+func (s *search) pathsOf(ctx context.Context, a *Artifact, r *Run, h *History) (why string, err error) {
 	if a.Expired {
-		return nil, "its artifact has expired", nil
+		return "its artifact has expired", nil
 	}
 	run, why, err := s.open(ctx, a, r)
 	if err != nil || why != "" {
-		return nil, why, err
+		return why, err
 	}
 	defer run.Close()
-	paths = []string{}
+	h.Suite, h.Policies = run.Manifest.SuitePath, []string{}
 	for _, p := range run.Manifest.Policies {
-		paths = append(paths, p.Path)
+		h.Policies = append(h.Policies, p.Path)
 	}
-	return paths, "", nil
+	return "", nil
 }

@@ -29,7 +29,6 @@ type Publication struct {
 	// Content gives the cases with their questions and answers; nil unless
 	// include-content.
 	Content report.CaseLines
-	Cases   bool     // cases.jsonl is among the files without Content too, as a shard's is
 	Next    []string // commands to try next; nil: the document's own
 
 	// Where the result comes from.
@@ -162,7 +161,7 @@ func (w *publisher) files() {
 		}
 	}
 	if w.Bundle != nil {
-		wrote(manifestFile, dir.bundle(w.Bundle, w.Content != nil || w.Cases, secrets))
+		wrote(manifestFile, dir.bundle(w.Bundle, w.Content != nil, secrets))
 	}
 	for _, r := range w.Reports {
 		if wrote(r.Name, dir.rendered(r.Name, secrets, r.Render)) && r.Name == HTMLFile {

@@ -185,9 +185,9 @@ func TestPublishOutsideActions(t *testing.T) {
 func TestShardIsSilent(t *testing.T) {
 	k := &talk{head: headA}
 	r, done := publishing(t, runnertest.Step{}, func(p *Publication, _ *runnertest.Process) {
-		p.ExitCode, p.Document, p.Reports, p.Part, p.Cases, p.Comment.API = 0, nil, nil, Part{3, 8}, true, k
+		p.ExitCode, p.Document, p.Reports, p.Part, p.Comment.API = 0, nil, nil, Part{3, 8}, k
 	})
-	if diff := cmp.Diff([]string{"cases.jsonl", "judgments.jsonl", "run.json"}, names(t, filepath.Join(r.Workspace, "oloproof-out"))); diff != "" {
+	if diff := cmp.Diff([]string{"judgments.jsonl", "run.json"}, names(t, filepath.Join(r.Workspace, "oloproof-out"))); diff != "" {
 		t.Error(diff)
 	}
 	if r.Summary != "" || done.Summary || k.writes != 0 || len(r.Annotations) != 0 || r.Outputs["artifact-name"] != ArtifactName("rag/oloproof.yaml", "refs/pull/7/merge", "3/8") {

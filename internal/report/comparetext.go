@@ -552,13 +552,21 @@ func (t *text) baseline() {
 	if b == nil {
 		return
 	}
-	t.title("Baseline: " + Clean(b.State))
+	t.title("Baseline: " + Clean(b.State) + since(b, Clean))
 	if line := baselineLine(b); line != "" {
 		t.line(2, line, plain)
 	}
 	for _, r := range b.Trail {
 		t.line(2, "not "+Clean(r.Candidate)+": "+Clean(r.RejectedBecause), plain)
 	}
+}
+
+// since says why there is no baseline, behind its state.
+func since(b *Baseline, clean func(string) string) string {
+	if b.Reason == "" {
+		return ""
+	}
+	return ", since " + clean(b.Reason)
 }
 
 // baselineLine says which run the baseline is and how old.

@@ -80,9 +80,10 @@ type Baseline struct {
 	Run    string    `json:"run,omitzero"`
 	Commit string    `json:"commit,omitzero"`
 	Branch string    `json:"branch,omitzero"`
-	Age    string    `json:"age,omitzero"` // in words: 3 days, 2 commits
-	How    string    `json:"how,omitzero"` // as what it was found: first parent of the merge commit
-	Trail  []Rejects `json:"trail"`        // what was looked at before, in that order
+	Age    string    `json:"age,omitzero"`    // in words: 3 days, 2 commits
+	How    string    `json:"how,omitzero"`    // as what it was found: first parent of the merge commit
+	Reason string    `json:"reason,omitzero"` // why there is none, in words
+	Trail  []Rejects `json:"trail"`           // what was looked at before, in that order
 }
 
 // The states of a baseline.

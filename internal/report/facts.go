@@ -47,7 +47,7 @@ func (d *Document) facts() []fact {
 		add("Pairs", fmt.Sprintf("%d observed; %d of the baseline's %d cases are the same in both", c.Paired, c.Shared, c.BaselineCases))
 	}
 	if b := d.Baseline; b != nil {
-		add("Baseline", strings.Join(strings.Fields(strings.Join([]string{b.State, b.Run, b.Commit, b.Branch, b.Age}, " ")), " "))
+		add("Baseline", strings.Join(strings.Fields(strings.Join([]string{b.State, b.Run, b.Commit, b.Branch, b.Age}, " ")), " ")+since(b, func(s string) string { return s }))
 		add("Found as", b.How)
 		for _, t := range b.Trail {
 			add("Not taken", t.Candidate+": "+t.RejectedBecause)

@@ -401,7 +401,7 @@ func (f *foreign) words() {
 	f.Notes = []string{"these are the figures of the pull request's own run, which whoever wrote it controls"}
 	if b := f.Baseline; b != nil {
 		f.one("baseline.state", b.State, BaselineFound, BaselineNone, BaselineExpired, BaselineIncompatible, BaselineUnavailable, BaselineOff)
-		b.Age, b.How, b.Trail = "", "", []Rejects{}
+		b.Age, b.How, b.Reason, b.Trail = "", "", "", []Rejects{}
 		names(&b.Run, &b.Commit, &b.Branch)
 	}
 }

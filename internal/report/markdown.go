@@ -93,7 +93,7 @@ func (m *markdown) about() string {
 	}
 	b.WriteString("\n\n")
 	if base := m.doc.Baseline; base != nil && base.State != BaselineFound {
-		fmt.Fprintf(&b, "Baseline: %s\n\n", Prose(base.State))
+		fmt.Fprintf(&b, "Baseline: %s\n\n", Prose(base.State)+since(base, Prose))
 	}
 	return b.String()
 }

@@ -173,7 +173,7 @@ func hostileDocument(foreign func(place string) string) *Document {
 	d.Notes = []string{foreign("note")}
 	d.Problems = []CaseProblem{{Kind: foreign("kind"), Count: 3, CaseIDs: []string{foreign("case")}}}
 	d.Relaxations = []Relaxation{{File: foreign("file"), Line: 3, Text: foreign("text")}, {File: foreign("file2")}}
-	d.Baseline = &Baseline{State: foreign("baseline state"), Branch: foreign("branch"), Age: foreign("age"), Trail: []Rejects{{foreign("candidate2"), foreign("because")}}}
+	d.Baseline = &Baseline{State: foreign("baseline state"), Reason: foreign("reason"), Branch: foreign("branch"), Age: foreign("age"), Trail: []Rejects{{foreign("candidate2"), foreign("because")}}}
 	second := d.Policies[0]
 	second.Path, second.Role = foreign("path"), foreign("role")
 	second.Gate.Action = foreign("action2")

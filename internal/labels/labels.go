@@ -193,8 +193,8 @@ func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 	people := map[evidence.Digest]*answer{}
 	var order []evidence.Digest
 	verdicts := map[evidence.Digest]*Judged{}
-	said, all, by := false, 0, map[string]bool{}
-	models := map[string]bool{} // that gave the verdicts beside which people labelled
+	said, gone, all, by := false, false, 0, map[string]bool{} // gone: a model that people labelled beside does not serve any more
+	models := map[string]bool{}                               // that gave the verdicts beside which people labelled
 	for i := range f.Labels {
 		l := &f.Labels[i]
 		if l.Criterion != spec.ID {
@@ -205,6 +205,7 @@ func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 		by[l.By] = true
 		if l.Judge == nil || !same(l.Judge, spec) {
 			t.Others++
+			gone = gone || l.Judge != nil && l.Judge.Evaluator == spec.Evaluator
 			continue
 		}
 		models[l.Judge.Model] = true
@@ -235,8 +236,11 @@ func (f *File) Of(spec evidence.MetricSpec) *evidence.Trust {
 			t.BothFail++
 		}
 	}
-	if !strings.HasPrefix(spec.Type, "cascade") && slices.ContainsFunc(spec.Served, func(model string) bool { return !models[model] }) {
-		t = &evidence.Trust{Others: all} // some verdicts are those of a model that no label is of
+	// Some verdicts are those of a model that no label is of. The second model of a
+	// cascade may be asked too seldom to have any; where one went as well, it changed,
+	// and the labels that are left are of the easy answers only.
+	if unlabelled := slices.ContainsFunc(spec.Served, func(model string) bool { return !models[model] }); unlabelled && (gone || !strings.HasPrefix(spec.Type, "cascade")) {
+		t = &evidence.Trust{Others: all}
 	}
 	for _, r := range f.Retired {
 		if r.Criterion == spec.ID {

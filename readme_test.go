@@ -45,7 +45,7 @@ func blockWith(t *testing.T, blocks []string, part string) string {
 			return b
 		}
 	}
-	t.Fatalf("README.md has no block with %q", part)
+	t.Fatalf("the page has no block with %q", part)
 	return ""
 }
 
@@ -124,10 +124,10 @@ func TestReadmeProbe(t *testing.T) {
 	}
 }
 
-// TestReadmeOwnShape makes a suite of the README's fragments, for a service that
-// is asked and answers as the README says.
-func TestReadmeOwnShape(t *testing.T) {
-	blocks := indented(t, "README.md")
+// TestSuiteByHand makes a suite of the fragments of docs/endpoints.md, for a
+// service that is asked and answers as the page says.
+func TestSuiteByHand(t *testing.T) {
+	blocks := indented(t, "docs/endpoints.md")
 	answer, system := blockWith(t, blocks, `{"ok": true`), blockWith(t, blocks, "markers:")
 	var asked struct{ Message, Session string }
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -146,8 +146,8 @@ func TestReadmeOwnShape(t *testing.T) {
 	d := reader(t)
 	d.env = append(d.env, "RAG_TOKEN=secret-of-the-test")
 	command := "oloproof init --url http://localhost:8000/chat by-hand"
-	if !strings.Contains(strings.Join(blocks, ""), "./"+command+"\n") {
-		t.Fatalf("README.md does not type %s", command)
+	if !strings.Contains(strings.Join(blocks, ""), command+"\n") {
+		t.Fatalf("docs/endpoints.md does not type %s", command)
 	}
 	d.run(command)
 	written := regexp.MustCompile("(?m)^- `my-suite/([^`]+)`").FindAllStringSubmatch(readFile(t, "README.md"), -1)

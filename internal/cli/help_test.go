@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -65,15 +66,13 @@ func parseLine(of *cobra.Command, line string) string {
 	return ""
 }
 
-// shellWords splits a line at its spaces, but for those in single quotes.
+var quotedWord = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
+
+// shellWords splits a line at its spaces, but for those in quotes.
 func shellWords(line string) []string {
-	var words []string
-	for i, part := range strings.Split(line, "'") {
-		if i%2 == 0 {
-			words = append(words, strings.Fields(part)...)
-		} else {
-			words = append(words, part)
-		}
+	words := quotedWord.FindAllString(line, -1)
+	for i, w := range words {
+		words[i] = strings.Trim(w, `'"`)
 	}
 	return words
 }
@@ -126,24 +125,31 @@ func TestReadmeNamesEveryCommand(t *testing.T) {
 	}
 }
 
-// TestReadmeCommandsParse types every command line of the README's blocks.
-func TestReadmeCommandsParse(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+// TestPagesCommandsParse types every command line of the pages' indented blocks.
+func TestPagesCommandsParse(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := 0
-	for line := range strings.Lines(string(readme)) {
-		line = strings.TrimSpace(line)
-		if !strings.HasPrefix(line, "./oloproof ") {
-			continue
+	for _, page := range append(pages, "../../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
 		}
-		found++
-		if err := parseLine(newRoot(&Env{}), strings.TrimPrefix(line, "./")); err != "" {
-			t.Errorf("README.md: %s: %s", line, err)
+		for line := range strings.Lines(string(text)) {
+			command, ok := strings.CutPrefix(line, "    ")
+			command = strings.TrimPrefix(strings.TrimSpace(command), "./")
+			if !ok || !strings.HasPrefix(command, "oloproof ") {
+				continue
+			}
+			found++
+			if err := parseLine(newRoot(&Env{}), command); err != "" {
+				t.Errorf("%s: %s: %s", filepath.Base(page), command, err)
+			}
 		}
 	}
-	if found < 5 {
-		t.Errorf("found %d command lines in README.md", found)
+	if found < 20 {
+		t.Errorf("found %d command lines", found)
 	}
 }

@@ -670,12 +670,8 @@ type pageTrendRun struct {
 }
 
 func (p *page) time(opt HTMLOptions) {
-	var titles []string
 	if opt.Findings != nil {
 		p.latency(&opt.Findings.Latencies)
-	}
-	if p.Latency != nil {
-		titles = append(titles, "Latency")
 	}
 	if len(opt.History) > 1 {
 		for _, m := range p.doc.Metrics {
@@ -684,10 +680,14 @@ func (p *page) time(opt HTMLOptions) {
 			}
 		}
 	}
-	if len(p.Trends) > 0 {
-		titles = append(titles, "Trend")
+	switch {
+	case p.Latency != nil && len(p.Trends) > 0:
+		p.TimeTitle = "Latency and trend"
+	case p.Latency != nil:
+		p.TimeTitle = "Latency"
+	case len(p.Trends) > 0:
+		p.TimeTitle = "Trend"
 	}
-	p.TimeTitle = strings.Join(titles, " and ")
 }
 
 const (

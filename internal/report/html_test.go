@@ -167,6 +167,16 @@ func bigDocument(cases int) *Document {
 	return comparedDocument(c)
 }
 
+// TestHTMLHeadings: headings are sentences, whatever they are put together of.
+func TestHTMLHeadings(t *testing.T) {
+	d, opt := bigDocument(50), sampleOptions(50)
+	for want, opt := range map[string]HTMLOptions{"Latency and trend": opt, "Latency": {Findings: opt.Findings}, "Trend": {History: opt.History}} {
+		if got := renderHTML(t, d, opt); !strings.Contains(got, ">"+want+"</h2>") {
+			t.Errorf("no heading %q", want)
+		}
+	}
+}
+
 // A report of 10,000 cases that all fail, all flipped, with content, stays
 // below 5 MB and says what it leaves out.
 func TestHTMLStaysSmall(t *testing.T) {

@@ -155,7 +155,11 @@ func (t *text) evidence(decisions []Decision) {
 	drawn := false
 	for _, d := range decisions {
 		if b, ok := t.barOf(d); ok {
-			t.barLine(Clean(d.Rule), names, b, Clean(d.Requires), stateStyle(d.State))
+			says := Clean(d.Requires)
+			if d.Correction != "" {
+				says += ": " + Clean(d.Figure()) // no metric's row has it
+			}
+			t.barLine(Clean(d.Rule), names, b, says, stateStyle(d.State))
 			drawn = true
 		} else {
 			t.line(2, padRight(Clean(d.Rule), names)+"  "+factOf(d), plain)

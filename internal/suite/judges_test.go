@@ -137,11 +137,18 @@ func TestJudgeIdentity(t *testing.T) {
 		"{type: probability_judge, criterion: c, provider: openai, model: m, question: q, form: choice, options: {a: '', b: ''}, pass_options: [a], min_probability: 0.5}",
 		"{type: probability_judge, criterion: c, provider: openai, model: m, question: q, form: choice, options: {b: '', a: ''}, pass_options: [a], min_probability: 0.5}",
 	} {
-		id := load(other).Evaluators[0].StageDigest()
+		s := load(other)
+		id := s.Evaluators[0].StageDigest()
 		if twin := seen[id]; twin != "" {
 			t.Errorf("%s and %s are one judge", other, twin)
 		}
 		seen[id] = other
+		// Another version of the prompt is another instrument.
+		all := s.EvaluatorDigest(0)
+		s.Evaluators[0].Judge.Prompt++
+		if s.Evaluators[0].StageDigest() == id || s.EvaluatorDigest(0) == all {
+			t.Errorf("%s: the version of the prompt is no part of the judge", other)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"maps"
 	"net/url"
@@ -27,14 +28,20 @@ const (
 	// minSecret is the shortest secret that is replaced, in bytes: shorter
 	// ones stand in too much ordinary text.
 	minSecret = 4
-	// minPart is the shortest secret whose digits in hex, whose single lines and
-	// whose place inside longer base64 text are looked for, in bytes.
+	// minPart is the shortest secret whose single lines are looked for, in bytes.
 	minPart = 8
+	// minDigits is how many digits a secret must decide of longer base64 text to
+	// be looked for there.
+	minDigits = 6
+	// maxRest is how far before the mark of a cut the beginning of a secret is
+	// looked for, in bytes. What is cut for a message is shorter.
+	maxRest = 2 << 10
 )
 
 // Redactor replaces secrets and the forms that they take on their way:
 // URL-encoded, in hex, in base64 (alone or inside longer text, as in basic
-// authentication) and JSON-escaped. The nil Redactor knows no secret. It is
+// authentication), JSON-escaped, both also twice, and HTML-escaped. The nil
+// Redactor knows no secret. It is
 // safe for concurrent use.
 type Redactor struct {
 	adding sync.Mutex
@@ -111,17 +118,22 @@ func (r *table) add(form string) {
 // or more.
 func formsOf(secret string) []string {
 	forms := []string{secret}
-	query, path := url.QueryEscape(secret), url.PathEscape(secret)
-	for _, escaped := range []string{query, path, strings.ReplaceAll(query, "+", "%20")} {
-		forms = append(forms, escaped, lowerHex(escaped))
+	for _, escaped := range urlForms(secret) {
+		for _, once := range []string{escaped, lowerHex(escaped)} {
+			forms = append(forms, once, strings.ReplaceAll(once, "%", "%25"))
+		}
 	}
+	short := html.EscapeString(secret)
+	forms = append(forms, short, strings.NewReplacer("&#34;", "&quot;", "&#39;", "&#x27;").Replace(short))
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 		forms = append(forms, encoding.EncodeToString([]byte(secret)))
 	}
-	forms = append(forms, jsonForms(secret)...)
+	for _, once := range jsonForms(secret) {
+		forms = append(append(forms, once), jsonForms(once)...)
+	}
+	forms = append(forms, hex.EncodeToString([]byte(secret)), fmt.Sprintf("%X", secret))
+	forms = append(forms, insideBase64(secret)...)
 	if len(secret) >= minPart {
-		forms = append(forms, hex.EncodeToString([]byte(secret)), fmt.Sprintf("%X", secret))
-		forms = append(forms, insideBase64(secret)...)
 		for line := range strings.Lines(secret) {
 			if line = strings.TrimSpace(line); len(line) >= minPart {
 				forms = append(forms, line)
@@ -129,6 +141,16 @@ func formsOf(secret string) []string {
 		}
 	}
 	return forms
+}
+
+// urlForms returns the secret as URLs hold it: as a parameter, as a segment of a
+// path, and with what the common functions of Python and JavaScript leave as it is.
+func urlForms(secret string) []string {
+	query := url.QueryEscape(secret)
+	all := strings.ReplaceAll(query, "+", "%20")
+	component := strings.NewReplacer("%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(all)
+	whole := strings.NewReplacer("%3B", ";", "%2C", ",", "%2F", "/", "%3F", "?", "%3A", ":", "%40", "@", "%26", "&", "%3D", "=", "%2B", "+", "%24", "$", "%23", "#").Replace(component)
+	return []string{query, url.PathEscape(secret), all, strings.ReplaceAll(all, "%2F", "/"), component, whole}
 }
 
 // lowerHex writes the escapes of a URL as some servers do: %2f for %2F.
@@ -151,7 +173,9 @@ func insideBase64(secret string) []string {
 		padded := append(make([]byte, shift), secret...)
 		first, end := (shift*8+5)/6, len(padded)*8/6 // a digit is six bits
 		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			forms = append(forms, encoding.EncodeToString(padded)[first:end])
+			if digits := encoding.EncodeToString(padded)[first:end]; len(digits) >= minDigits {
+				forms = append(forms, digits)
+			}
 		}
 	}
 	return forms
@@ -167,8 +191,8 @@ func jsonForms(secret string) []string {
 	}
 	short := string(quoted[1 : len(quoted)-1])
 	forms := []string{short, strings.ReplaceAll(short, "/", `\/`), asciiJSON(short, "0123456789abcdef"), asciiJSON(short, "0123456789ABCDEF")}
-	if html, err := json.Marshal(secret); err == nil {
-		forms = append(forms, string(html[1:len(html)-1]))
+	if safe, err := json.Marshal(secret); err == nil {
+		forms = append(forms, string(safe[1:len(safe)-1]))
 	}
 	return forms
 }
@@ -201,13 +225,53 @@ func (r *table) bytes(b []byte) []byte {
 	return []byte(replaced(r, b))
 }
 
-// String returns s without its secrets.
+// String returns s without its secrets, and without what is left of one before
+// the mark of a cut, … or three dots: texts are cut where they are made, often
+// before they come here.
 func (r *Redactor) String(s string) string {
 	t := r.table()
-	if next(t, s, 0) == len(s) {
+	if t.empty() {
 		return s
 	}
-	return replaced(t, s)
+	if next(t, s, 0) < len(s) {
+		s = replaced(t, s)
+	}
+	if !strings.Contains(s, "…") && !strings.Contains(s, "...") {
+		return s
+	}
+	var b strings.Builder
+	for {
+		i, mark := strings.Index(s, "…"), "…"
+		if dots := strings.Index(s, "..."); i < 0 || dots >= 0 && dots < i {
+			i, mark = dots, "..."
+		}
+		if i < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		b.WriteString(t.rest(s[:i]))
+		after := strings.TrimLeft(s[i+len(mark):], ".")
+		b.WriteString(s[i : len(s)-len(after)])
+		s = after
+	}
+}
+
+// rest returns the text before a cut without the beginning of a form at its end,
+// quotes and spaces behind it not counted.
+func (r *table) rest(s string) string {
+	for _, end := range []int{len(s), len(strings.TrimRight(s, " \"'`\\"))} {
+		for i := max(0, end-maxRest); i <= end-minSecret; i++ {
+			if !r.mayStart(s[i], s[i+1]) {
+				continue
+			}
+			for _, form := range r.forms[[2]byte{s[i], s[i+1]}] {
+				if strings.HasPrefix(form, s[i:end]) {
+					return s[:i] + Marker + s[end:]
+				}
+			}
+		}
+	}
+	return s
 }
 
 // next returns the first offset from i on where a form may start, or the
@@ -218,12 +282,17 @@ func next[T string | []byte](r *table, text T, i int) int {
 		return len(text)
 	}
 	for ; i+1 < len(text); i++ {
-		bit := uint(text[i])<<8 | uint(text[i+1])
-		if r.starts[bit/64]>>(bit%64)&1 == 1 && longest(r, text, i) > 0 {
+		if r.mayStart(text[i], text[i+1]) && longest(r, text, i) > 0 {
 			return i
 		}
 	}
 	return len(text)
+}
+
+// mayStart reports whether a form starts with two bytes.
+func (r *table) mayStart(first, second byte) bool {
+	bit := uint(first)<<8 | uint(second)
+	return r.starts[bit/64]>>(bit%64)&1 == 1
 }
 
 // longest returns the length of the longest form that starts at i, or 0.

@@ -48,6 +48,14 @@ func TestString(t *testing.T) {
 		{"side by side", []string{"abcd"}, "abcdabcd", "[redacted][redacted]"},
 		{"single line of a key", []string{"-----BEGIN\nMIIEowIBAAK\n-----END"}, "x MIIEowIBAAK y", "x [redacted] y"},
 		{"cut at the end", []string{"abcdef"}, "abcde", "abcde"},
+		{"path of a URL in Python", []string{"p@ss/w+"}, "p%40ss/w%2B", "[redacted]"},
+		{"encodeURI", []string{"p@ss/w<"}, "p@ss/w%3C", "[redacted]"},
+		{"encodeURIComponent", []string{"p!ss(w<"}, "p!ss(w%3C", "[redacted]"},
+		{"a URL inside a URL", []string{"p@ss/w+"}, "p%2540ss%252Fw%252B p%2540ss%252fw%252b", "[redacted] [redacted]"},
+		{"json inside json", []string{`a"b\c`}, `"{\"k\":\"a\\\"b\\\\c\"}"`, `"{\"k\":\"[redacted]\"}"`},
+		{"html", []string{`a<b>"'&c`}, "a&lt;b&gt;&#34;&#39;&amp;c a&lt;b&gt;&quot;&#x27;&amp;c", "[redacted] [redacted]"},
+		{"hex of a short one", []string{"q7Zk"}, "71375a6b", "[redacted]"},
+		{"a short one inside base64", []string{"q7Zk_x"}, base64.StdEncoding.EncodeToString([]byte("abc:q7Zk_x")), "YWJjOn[redacted]A=="},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -99,6 +107,24 @@ func TestNothingToReplaceCopiesNothing(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(10, func() { r.Bytes(body); r.JSON(body) }); n != 0 {
 		t.Errorf("a body without a secret costs %v allocations, want 0", n)
+	}
+}
+
+// Texts are cut where they are made: what is left of a secret goes too.
+func TestCut(t *testing.T) {
+	r := redact.New([]string{"abcdefgh", `p"q/rs"tu`})
+	for in, want := range map[string]string{
+		"found abcdef… from":                 "found [redacted]… from",
+		`at: string ("abcdef ..."), abcde..`: `at: string ("[redacted] ..."), abcde..`,
+		`"p\"q/r…" p%22q%2Fr…`:               `"[redacted]…" [redacted]…`,
+		"abc… abcdefgh… x…":                  "abc… [redacted]… x…",
+		"well......... then… abcd......":     "well......... then… [redacted]......",
+		"…abcdef":                            "…abcdef",
+		"YWJjZGVm…":                          "[redacted]…",
+	} {
+		if got := r.String(in); got != want {
+			t.Errorf("String(%q) = %q, want %q", in, got, want)
+		}
 	}
 }
 

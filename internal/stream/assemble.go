@@ -316,7 +316,12 @@ func (s *session) part(f Frame) (part, error) {
 	return p, nil
 }
 
-func cut(data []byte) string { return string(data[:min(len(data), 80)]) }
+func cut(data []byte) string {
+	if len(data) > 80 {
+		return string(data[:80]) + "…"
+	}
+	return string(data)
+}
 
 // last looks at a frame that the end of the stream cut off or left without the
 // line that ends it. It is never text. It may be the end signal, of which some

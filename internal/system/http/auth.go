@@ -246,8 +246,10 @@ func (o *oauth2) read(resp *http.Response, body []byte, asked time.Time) (token,
 		s, _ := evidence.Text(m)
 		return s
 	}
+	// Whatever comes of the answer: what it says is shown.
+	o.redact.Add(said("access_token"), said("refresh_token"), said("id_token"))
 	switch kind := said("token_type"); {
-	case resp.StatusCode != http.StatusOK:
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		why := strings.TrimSpace(said("error") + " " + said("error_description"))
 		if why == "" {
 			why = clean(start(trim(body)), maxSnippet)

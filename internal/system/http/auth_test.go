@@ -130,6 +130,11 @@ func TestOAuth2(t *testing.T) {
 			t.Errorf("asked %q, want %q", i.asked, want)
 		}
 	})
+	t.Run("created", func(t *testing.T) {
+		i := &issuer{status: http.StatusCreated, body: `{"access_token":"token-1"}`}
+		server := serve(t, i.ServeHTTP)
+		mustAnswer(t, newSystem(t, oauth(server.URL, suite.OAuth2{})))
+	})
 	t.Run("renewed before it expires", func(t *testing.T) {
 		i := &issuer{expires: "600"}
 		server := serve(t, i.ServeHTTP)
@@ -220,6 +225,7 @@ func TestOAuth2(t *testing.T) {
 		{"no token", 0, "{}", 1, "no token, TOKEN answered without access_token, no request from URL"},
 		{"another type", 0, `{"access_token":"x","token_type":"mac"}`, 1, "no token, TOKEN gave a token of the type mac, and only bearer is understood, no request from URL"},
 		{"line break in it", 0, `{"access_token":"x\r\nX-Evil: 1"}`, 1, "no token, TOKEN gave a token that holds white space or characters outside ASCII, no request from URL"},
+		{"an error with a token", 403, `{"access_token":"xyz-12345","refresh_token":"abc-12345"}`, 1, `no token, TOKEN answered with status 403 Forbidden: {"access_token":"[redacted]","refresh_token":"[redacted]"}, no request from URL`},
 		{"a redirect", 302, "", 1, "no token, TOKEN answered with status 302 Found, no request from URL"},
 		{"endless", 0, strings.Repeat("x", 2<<20), 1, "no token, TOKEN gave no answer that could be read, no request from URL"},
 	} {

@@ -24,7 +24,10 @@ func explainContract(err error) error {
 		return err
 	}
 	if shape := shapes[contract.Artifact]; shape != "" && contract.Key == "" {
-		return problem.Errorf("%v\n  %s looks like %s; a list of another shape is described by items and fields", contract, contract.Artifact, shape)
+		if contract.Path != "" { // a service's; a program makes the shape itself
+			shape += "; a list of another shape is described by items and fields"
+		}
+		return problem.Errorf("%v\n  %s looks like %s", contract, contract.Artifact, shape)
 	}
 	return problem.Errorf("%v", contract)
 }

@@ -85,6 +85,10 @@ func (x *diagnosis) execute(ctx context.Context, in *diagnose.Input) ([]report.C
 	if err := r.finish(); err != nil {
 		return nil, err
 	}
+	x.notes = append(x.notes, r.active.system.troubles()...)
+	if r.reranker != nil {
+		x.notes = append(x.notes, r.reranker.Notes()...)
+	}
 	if x.gold != nil {
 		in.Gold = &x.gold.Diagnosis
 	}

@@ -632,7 +632,7 @@ func (x *activeRun) show(doc *report.Document) error {
 }
 
 func (x *activeRun) notes() []string {
-	notes := slices.Concat(x.project.suite.Notes, x.project.data.Notes(), x.project.eval.Notes(), x.system.notes)
+	notes := slices.Concat(x.project.suite.Notes, x.project.data.Notes(), x.project.eval.Notes(), x.system.notes, x.system.troubles())
 	if !x.system.keepsAnswers() {
 		notes = append(notes, "code of the project was loaded while cases ran that no import statement names, so these answers are not reused later: import it at the start, or name its files in system.code_paths")
 	}

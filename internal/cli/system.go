@@ -35,6 +35,8 @@ type system struct {
 	// takes the place of, such as the model that it asks.
 	declared map[string]evidence.Value
 	notes    []string
+	// after says what it did wrong that no case is to blame for; nil is nothing.
+	after func() []string
 	// stages executes the generation alone again, and staged says how it is run;
 	// nil when the system is not staged.
 	stages replayer
@@ -115,6 +117,14 @@ func (s *system) declares() any {
 type detail struct {
 	domain string
 	value  any
+}
+
+// troubles are the notes of what the system did wrong until now.
+func (s *system) troubles() []string {
+	if s.after == nil {
+		return nil
+	}
+	return s.after()
 }
 
 // keepsAnswers reports whether what the system answers may be kept for later runs.

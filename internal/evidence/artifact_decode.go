@@ -45,6 +45,24 @@ func DecodeArtifact(kind string, v Value, into *Artifacts) error {
 	return nil
 }
 
+// CheckKind reports what is wrong with a kind of artifact that a program names
+// itself; nil is nothing.
+func CheckKind(kind string) error {
+	name, version, numbered := strings.Cut(kind, "/v")
+	only := func(text, allowed string) bool { return strings.Trim(text, allowed) == "" }
+	const letters, digits = "abcdefghijklmnopqrstuvwxyz", "0123456789"
+	if name == "" || !strings.Contains(letters, name[:1]) || !only(name, letters+digits+"_") ||
+		numbered && (version == "" || version[0] == '0' || !only(version, digits)) {
+		return errors.New("a kind is a lower case name with a version, such as retrieval/v1")
+	}
+	for _, known := range []string{RetrievalKind, ContextKind, CitationsKind, "stage_timings/v1"} {
+		if strings.HasPrefix(known, name+"/") && kind != known {
+			return fmt.Errorf("there is no such kind; it is %s", known)
+		}
+	}
+	return nil
+}
+
 func decodeRetrieval(v Value) (Retrieval, error) {
 	var r Retrieval
 	err := object(v, "", []string{"query", "depth", "candidates", "source"}, []string{"depth", "candidates"}, func(key string, v Value) (err error) {

@@ -166,3 +166,15 @@ func TestLookup(t *testing.T) {
 		t.Errorf("Lookup in a big object: %v", err)
 	}
 }
+
+func TestCheckKind(t *testing.T) {
+	for kind, want := range map[string]string{
+		"retrieval/v1": "", "my_own2": "", "my_own/v12": "", "r/v1": "",
+		"retrieval/v2": "it is retrieval/v1", "context": "it is context/v1", "stage_timings": "it is stage_timings/v1",
+		"": "lower case", "Retrieval": "lower case", "2d": "lower case", "a b": "lower case", "a/v0": "lower case", "a/v": "lower case", "a/v1x": "lower case", "a/b": "lower case",
+	} {
+		if err := CheckKind(kind); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", kind, err, want)
+		}
+	}
+}

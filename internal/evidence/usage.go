@@ -115,13 +115,13 @@ func decodeUsage(b []byte, i int) (*Usage, int, error) {
 		}
 		switch string(name) {
 		case SourceCost:
-			end, err = setDouble(&u.CostUSD, b, i)
+			end, err = setDouble(&u.CostUSD, b[:end], i)
 		case SourceFirstToken:
-			end, err = setDouble(&u.FirstTokenMS, b, i)
+			end, err = setDouble(&u.FirstTokenMS, b[:end], i)
 		case SourceInputTokens:
-			end, err = setInteger(&u.InputTokens, b, i)
+			end, err = setInteger(&u.InputTokens, b[:end], i)
 		case SourceOutputTokens:
-			end, err = setInteger(&u.OutputTokens, b, i)
+			end, err = setInteger(&u.OutputTokens, b[:end], i)
 		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", name, err)

@@ -69,8 +69,8 @@ func Lines(text string, r *redact.Redactor) []string {
 	return lines[max(0, len(lines)-shownLines):]
 }
 
-// Printable returns a line without the escape sequences of terminals, other
-// control characters and what is too long.
+// Printable returns a text as one line, without the escape sequences of terminals,
+// other control characters and what is too long.
 func Printable(line string) string {
 	var b strings.Builder
 	count, escape := 0, 0
@@ -90,7 +90,7 @@ func Printable(line string) string {
 				escape = 0
 			}
 			continue
-		case r == '\t':
+		case r == '\t' || r == '\n':
 			r = ' '
 		case !unicode.IsPrint(r) && r != unicode.ReplacementChar:
 			continue

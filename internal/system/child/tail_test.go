@@ -37,6 +37,7 @@ func TestPrintable(t *testing.T) {
 		"\x1b[1;31mred\x1b[0m text\r\n": "red text",
 		"\x1b]0;title\x07x":             "0;titlex",
 		"a\tb\x00c":                     "a bc",
+		"one\r\ntwo\n":                  "one two",
 		"  indented":                    "  indented",
 		strings.Repeat("ä", 400):        strings.Repeat("ä", shownWidth) + "…",
 		"\xff":                          "\ufffd",

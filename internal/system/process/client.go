@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -76,6 +77,8 @@ type Client struct {
 	mu     sync.Mutex
 	dead   error // why no call is made any more
 	closed bool
+	twice  []string // cases that were answered a second time
+	idle   int      // how often it ended while no case was in flight
 }
 
 // Start starts the program and reads its hello. It does not end with ctx, which
@@ -150,6 +153,41 @@ func sameJSON(a, b evidence.Value) bool {
 // not name, so that the program's identity is not known any more.
 func (c *Client) Late() bool { return c.late.Load() }
 
+// Notes say what the program did that no case is to blame for. They quote nothing.
+func (c *Client) Notes() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var notes []string
+	if n := len(c.twice); n > 0 {
+		which := "a case"
+		switch first := c.twice[0]; {
+		case n > 1:
+			which = fmt.Sprintf("%d cases", n)
+		case first != "":
+			which = fmt.Sprintf("case %q", first)
+		}
+		notes = append(notes, fmt.Sprintf("the program answered %s a second time, and was started again: the first answer was taken, but one answer too many may be that of another case, so mend the program", which))
+	}
+	if c.idle > 0 {
+		times := "once"
+		if c.idle > 1 {
+			times = fmt.Sprintf("%d times", c.idle)
+		}
+		notes = append(notes, fmt.Sprintf("the program ended, or wrote what is no answer, %s while no case was in flight, and was started again: it is to run until its input ends", times))
+	}
+	return notes
+}
+
+// again notes that a case was answered a second time; "" is one that is not known
+// any more.
+func (c *Client) again(caseID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !slices.Contains(c.twice, caseID) {
+		c.twice = append(c.twice, caseID)
+	}
+}
+
 // Reply is an answer.
 type Reply struct {
 	Result    evidence.Value
@@ -169,7 +207,7 @@ type Fault struct {
 	LatencyMS float64
 	Retried   []evidence.Attempt // calls before this one
 	again     bool               // the program asks that the call be made again
-	others    int                // cases that were in flight besides; the fault may be one of theirs
+	others    int                // other cases that the fault may be one of: those in flight besides, or one that was answered before
 }
 
 // Error implements error.
@@ -194,7 +232,8 @@ func (f *Fault) Execution(started time.Time) evidence.Execution {
 // or the context's error.
 //
 // A program that ends while several cases are in flight takes them all with it.
-// Each of them is asked again, alone, so that the one to blame is found.
+// Each of them is asked again, alone, so that the one to blame is found. So is a
+// case that was in flight when another one was answered a second time.
 //
 // A call that the program asks to repeat is made four times at most, with pauses
 // as those of an endpoint.
@@ -325,8 +364,14 @@ func (c *Client) gone() error {
 	return c.dead
 }
 
-// ended counts that the program ended without having been asked to.
-func (c *Client) ended(why *Fault) {
+// ended counts that the program ended without having been asked to, with so many
+// cases in flight.
+func (c *Client) ended(why *Fault, inFlight int) {
+	if inFlight == 0 && why.others == 0 {
+		c.mu.Lock()
+		c.idle++
+		c.mu.Unlock()
+	}
 	if c.deaths.Add(1) >= deadAfter {
 		text := fmt.Sprintf("the program ended %d times without an answer in between, so the rest was not tried; the last time: %s", deadAfter, why.Message)
 		_ = c.die(errors.New(text + quoted(why.Detail)))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -105,6 +106,14 @@ func play(role string) {
 			fmt.Printf("{\"id\":%d,\"result\":1,\"artifacts\":{\"citations/v1\":{\"ids\":[\"a\"]},\"citations/v1\":{\"ids\":[]}}}\n", r.ID)
 		case "malformed":
 			fmt.Printf("{\"id\":%d,\"result\":1,\"artifacts\":{\"citations/v1\":{\"ids\":[3]}}}\n", r.ID)
+		case "odd kind":
+			fmt.Printf("{\"id\":%d,\"result\":1,\"artifacts\":{\"retrieval\":{}}}\n", r.ID)
+		case "odd usage":
+			fmt.Printf("{\"id\":%d,\"result\":1,\"usage\":{\"input_tokens\":\"3\"}}\n", r.ID)
+		case "error without words":
+			fmt.Printf("{\"id\":%d,\"error\":\"\"}\n", r.ID)
+		case "error of two lines":
+			fmt.Printf("{\"id\":%d,\"error\":\"one\\ntwo\"}\n", r.ID)
 		case "error":
 			fmt.Printf("{\"id\":%d,\"error\":{\"message\":\"no s3cr3t-t0ken\",\"detail\":\"app.py:3\\nkey s3cr3t-t0ken\"}}\n", r.ID)
 		case "fatal":
@@ -137,6 +146,16 @@ func play(role string) {
 			fmt.Printf("{\"id\":%d,\"result\":1}\n", r.ID+1000)
 		case "double":
 			fmt.Printf("{\"id\":%d,\"result\":1}\n{\"id\":%d,\"result\":2}\n", r.ID, r.ID)
+		case "double with another": // the second answer comes when another case is in flight
+			if held = append(held, r.ID); len(held) == 2 {
+				fmt.Printf("{\"id\":%d,\"result\":1}\n{\"id\":%d,\"result\":2}\n", held[0], held[0])
+			} else if _, err := os.Stat(os.Getenv("PROGRAM_MARK")); err == nil {
+				fmt.Printf("{\"id\":%d,\"result\":\"alone\"}\n", r.ID)
+			}
+			_ = os.WriteFile(os.Getenv("PROGRAM_MARK"), nil, 0o600)
+		case "cut off": // its last line has no end, and it is gone
+			fmt.Printf("{\"id\":%d,\"result\":1}", r.ID)
+			os.Exit(0)
 		case "endless line":
 			chunk := strings.Repeat("x", 1<<20)
 			for {
@@ -239,6 +258,8 @@ func TestFaultsOfACase(t *testing.T) {
 	c := start(t, config("serve"))
 	for _, tt := range []struct{ input, message, detail string }{
 		{"error", "error: no [redacted]", "app.py:3\nkey [redacted]"},
+		{"error without words", `error: the program does not say which (an error has a message): ""`, ""},
+		{"error of two lines", "error: one two", ""},
 		{"crash", "the program ended before it answered (exit status 3)", "out of memory"},
 		{"kill", "the program ended before it answered (signal: killed)", ""},
 		{"garbage", "a line on standard output that is no answer: Answer: [redacted]", ""},
@@ -266,6 +287,8 @@ func TestContractErrors(t *testing.T) {
 		"twice":     `case "x": malformed citations/v1 artifact: recorded twice for one case: record it once`,
 		"malformed": `case "x": malformed citations/v1 artifact: ids[0]: want a string, found 3; found {"ids":[3]}`,
 		"fatal":     `case "x": retrieve() returned 7`,
+		"odd kind":  `case "x": malformed retrieval artifact: there is no such kind; it is retrieval/v1; found {}`,
+		"odd usage": `case "x": usage: input_tokens: want a whole number, found "\"3\"" (at byte 16)`,
 	} {
 		var f *process.Fault
 		if _, err := ask(c, "x", input); err == nil || errors.As(err, &f) || err.Error() != want {
@@ -320,6 +343,69 @@ func TestOneCaseToBlame(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// What is answered twice is noted, whoever was in flight meanwhile, and is not
+// held against that one: it is asked again alone.
+func TestAnsweredTwice(t *testing.T) {
+	c := start(t, config("serve", "PROGRAM_MARK="+t.TempDir()+"/mark"))
+	var all sync.WaitGroup
+	replies := make([]process.Reply, 2)
+	for i := range replies {
+		all.Go(func() {
+			var err error
+			if replies[i], err = ask(c, "x", "double with another"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if replies[0].Retried != nil {
+		slices.Reverse(replies)
+	}
+	if string(replies[0].Result) != "1" || replies[0].Retried != nil || string(replies[1].Result) != `"alone"` || len(replies[1].Retried) != 1 {
+		t.Errorf("replies %+v", replies)
+	}
+	const want = `the program answered case "x" a second time, and was started again: `
+	if notes := c.Notes(); len(notes) != 1 || !strings.HasPrefix(notes[0], want) {
+		t.Errorf("notes %q, want %s", notes, want)
+	}
+	c = start(t, config("serve"))
+	for _, id := range []string{"a", "b", "a"} {
+		if reply, err := ask(c, id, "double"); err != nil || string(reply.Result) != "1" {
+			t.Errorf("%+v, %v", reply, err)
+		}
+	}
+	c.Close()
+	if notes := c.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "2 cases") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// A process that can answer nothing any more is asked nothing: the next case has
+// the next one.
+func TestEndsBetweenCases(t *testing.T) {
+	c := start(t, config("serve"))
+	for range 20 {
+		if reply, err := ask(c, "x", "cut off"); err != nil || string(reply.Result) != "1" || reply.Retried != nil {
+			t.Errorf("%+v, %v", reply, err)
+		}
+	}
+	if _, err := ask(c, "y", "echo"); err != nil {
+		t.Error(err)
+	}
+	const want = "the program ended, or wrote what is no answer, 20 times while no case was in flight"
+	if notes := c.Notes(); len(notes) != 1 || !strings.HasPrefix(notes[0], want) {
+		t.Errorf("notes %q, want %s", notes, want)
+	}
+	c = start(t, config("serve"))
+	if _, err := ask(c, "x", "crash"); err == nil {
+		t.Error("a program that crashes answers")
+	}
+	c.Close()
+	if notes := c.Notes(); notes != nil {
+		t.Errorf("notes %q of what a case is to blame for", notes)
+	}
 }
 
 func TestStandardErrorBelongsToItsCase(t *testing.T) {

@@ -276,7 +276,7 @@ func twice(line []byte) string {
 // if need be, more lines in detail.
 func failure(v evidence.Value) (message, detail string) {
 	if s, ok := evidence.Text(v); ok {
-		return s, ""
+		message = s
 	}
 	if m, ok := evidence.Member(v, "message"); ok {
 		message, _ = evidence.Text(m)
@@ -284,7 +284,7 @@ func failure(v evidence.Value) (message, detail string) {
 	if d, ok := evidence.Member(v, "detail"); ok {
 		detail, _ = evidence.Text(d)
 	}
-	if message == "" {
+	if strings.TrimSpace(message) == "" {
 		message = "the program does not say which (an error has a message): " + evidence.Shorten(v, 200)
 	}
 	return message, detail
@@ -334,8 +334,12 @@ func (c *Client) readEvidence(caseID string, a answer, r *Reply) error {
 		return &evidence.ContractError{CaseID: caseID, Artifact: "any", Problem: "artifacts: want an object of kinds and artifacts, found " + evidence.Shorten(a.artifacts, 60)}
 	}
 	for kind, v := range evidence.Members(a.artifacts) {
-		err := errors.New("want an artifact, found null")
-		if !evidence.IsNull(v) {
+		err := evidence.CheckKind(kind)
+		switch {
+		case err != nil:
+		case evidence.IsNull(v):
+			err = errors.New("want an artifact, found null")
+		default:
 			err = evidence.DecodeArtifact(kind, v, &r.Artifacts)
 		}
 		if err != nil {

@@ -154,6 +154,13 @@ func (p *proc) begin(call *call) bool {
 	return true
 }
 
+// isShut reports whether the process gets no further call because it is ending.
+func (p *proc) isShut() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
+}
+
 func (p *proc) takesCalls() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,7 +188,7 @@ func (p *proc) timeOut(call *call) *Fault {
 func (f *Fault) say(words []string, inMessage bool) {
 	f.Detail = strings.Join(words, "\n")
 	if inMessage && len(words) > 0 {
-		f.Message += "; its last words: " + words[len(words)-1]
+		f.Message += "; its last words: " + strings.TrimSpace(words[len(words)-1])
 	}
 }
 
@@ -317,33 +324,48 @@ func (p *proc) release(silent bool) {
 		p.greeting <- outcome{fault: &ended}
 		return
 	}
-	others := len(p.pending) - 1
+	inFlight := len(p.pending)
 	for id, call := range p.pending {
 		f := *fault
-		f.others = others
+		f.others += inFlight - 1
 		f.say(p.log.Since(call.mark, cfg.Redact), true)
 		call.done <- outcome{fault: &f}
 		delete(p.pending, id)
 	}
 	if !asked {
-		p.client.ended(&ended)
+		p.client.ended(&ended, inFlight)
 	}
 }
 
 // read takes the answers off standard output until that ends or holds something
-// else.
+// else. From then on the process can answer nothing.
 func (p *proc) read() {
+	defer p.shut()
 	lines := bufio.NewReaderSize(p.stdout, 64<<10)
 	for {
 		line, err := readLine(lines, maxLine)
 		if errors.Is(err, errLong) {
-			p.accuse("a line of more than %d bytes on standard output", maxLine)
+			p.accuse(0, "a line of more than %d bytes on standard output", maxLine)
 			return
 		}
-		if err != nil && len(line) == 0 || !p.take(line) || err != nil {
+		if err != nil {
+			p.shut() // before the last answer has the next case asked
+			if len(line) > 0 {
+				p.take(line)
+			}
+			return
+		}
+		if !p.take(line) {
 			return
 		}
 	}
+}
+
+// shut lets the process get no further call.
+func (p *proc) shut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
 }
 
 var errLong = errors.New("the line is too long")
@@ -372,7 +394,7 @@ func (p *proc) take(line []byte) bool {
 	if !greeted {
 		hello, err := readHello(line)
 		if err != nil {
-			p.accuse("the first line on standard output is no hello such as %s: %v: %s", helloExample, err, p.show(line))
+			p.accuse(0, "the first line on standard output is no hello such as %s: %v: %s", helloExample, err, p.show(line))
 			return false
 		}
 		p.mu.Lock()
@@ -391,11 +413,12 @@ func (p *proc) take(line []byte) bool {
 		return true
 	case unexpected:
 		if err == nil {
-			p.accuse("%s: %s", p.unexpected(a.id), p.show(line))
+			what, others := p.unexpected(a.id)
+			p.accuse(others, "%s: %s", what, p.show(line))
 			return false
 		}
 	}
-	p.accuse("a line on standard output that is no answer: %s", p.show(line))
+	p.accuse(0, "a line on standard output that is no answer: %s", p.show(line))
 	return false
 }
 
@@ -423,23 +446,27 @@ func (p *proc) deliver(id uint64, out outcome) int {
 	return unexpected
 }
 
-// unexpected says what is wrong with an answer to a request.
-func (p *proc) unexpected(id uint64) string {
+// unexpected says what is wrong with an answer to a request, and how many cases
+// are to blame that are answered.
+func (p *proc) unexpected(id uint64) (what string, others int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch call := p.answered[id%uint64(len(p.answered))]; {
 	case call != nil && call.id == id:
-		return fmt.Sprintf("a second answer to the request %d, of case %q", id, call.caseID)
+		p.client.again(call.caseID)
+		return fmt.Sprintf("a second answer to the request %d, of case %q", id, call.caseID), 1
 	case id <= p.next:
-		return fmt.Sprintf("an answer to the request %d, which is answered already", id)
+		p.client.again("")
+		return fmt.Sprintf("an answer to the request %d, which is answered already", id), 1
 	}
-	return fmt.Sprintf("an answer to the request %d, which was not asked", id)
+	return fmt.Sprintf("an answer to the request %d, which was not asked", id), 0
 }
 
-// accuse records what the process did wrong, for whoever waits for it.
-func (p *proc) accuse(format string, args ...any) {
+// accuse records what the process did wrong, for whoever waits for it. others is
+// how many cases may be to blame that are answered.
+func (p *proc) accuse(others int, format string, args ...any) {
 	p.mu.Lock()
-	p.fault = &Fault{Kind: evidence.ErrProgram, Message: p.redacted(format, args...)}
+	p.fault = &Fault{Kind: evidence.ErrProgram, Message: p.redacted(format, args...), others: others}
 	p.closed = true
 	p.mu.Unlock()
 	child.Kill(p.cmd.Process)

@@ -29,6 +29,13 @@ func (w *worker) begin(ctx context.Context, call *call) (*proc, error) {
 		if p.begin(call) {
 			return p, nil
 		}
+		if p.isShut() { // one that ends as soon as it is started is not started faster than it ends
+			select {
+			case <-p.gone:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
 	}
 }
 

@@ -161,7 +161,9 @@ def frames(err, project):
     stack = [
         frame
         for frame in traceback.extract_tb(err.__traceback__)
-        if not inside(os.path.abspath(frame.filename), HERE) and not frame.filename.startswith("<frozen")
+        if not inside(os.path.abspath(frame.filename), HERE)
+        and not frame.filename.startswith("<frozen")
+        and frame.filename != importlib.__file__
     ]
     own = [i for i, frame in enumerate(stack) if inside(os.path.realpath(frame.filename), project)]
     if own:

@@ -234,6 +234,26 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestPagesHaveAMap: a long page tells at its beginning where everything stands.
+func TestPagesHaveAMap(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		text := readFile(t, page)
+		if strings.Count(text, "\n") < 90 {
+			continue
+		}
+		top, rest, _ := strings.Cut(text, "\n## ")
+		for _, title := range regexp.MustCompile(`(?m)^## (.*)$`).FindAllString("## "+rest, -1) {
+			if anchor := "(#" + strings.TrimSpace(slugs(title)) + ")"; !strings.Contains(top, anchor) {
+				t.Errorf("%s has no link to %s above its first heading", page, anchor)
+			}
+		}
+	}
+}
+
 // slugs returns the names by which a page's headings are linked, one a line.
 func slugs(page string) string {
 	var b strings.Builder

@@ -47,7 +47,8 @@ diagnosed. The retriever is never called. A replay (top-k, reranker) carries the
 of the gold-context diagnosis of the same cases, so that one is made first.
 A label associates a failure with a stage; it proves no cause. Of a system that is not
 staged every case stays UNRESOLVED, and nothing is executed, unless it is an endpoint that
-takes passages (system.http.gold_context) and these are given to it. It ends with 0 whatever it finds, or with 2.
+takes passages (system.http.gold_context) and these are given to it.
+It ends with 0 whatever it finds, or with 2.
 ` + runHelp,
 		Example: `  oloproof diagnose latest --intervention gold-context --criterion answer_correct
   oloproof diagnose latest --intervention top-k --top-k 4 --criterion answer_correct

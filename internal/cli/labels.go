@@ -29,9 +29,10 @@ func newLabels(env *Env) *cobra.Command {
 		Use:   "labels",
 		Short: "people's labels of answers that judges judged",
 		Long: `labels keeps what people say of answers that a judge judged, in a file beside the suite
-(key labels, data/labels.jsonl say). They show what the judge is worth: without them no
-rule on its metric is decided. A person labels blind, without seeing the judge's verdict:
-export writes the sheets, import takes them back; review asks in the terminal instead.`,
+(labels.jsonl, unless its key labels names another). They show what the judge is worth:
+without them no rule on its metric is decided. A person labels blind, without seeing the
+judge's verdict: export writes the sheets, import takes them back; review asks in the
+terminal instead.`,
 		Example: `  oloproof labels export latest --criterion groundedness --sample 30 --to sheets.jsonl
   oloproof labels import sheets.jsonl --by NAME`,
 		Args: args(0, 0, ""),

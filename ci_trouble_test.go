@@ -236,12 +236,55 @@ func TestHostileAnswer(t *testing.T) {
 		fmt.Fprint(w, hostile)
 	}))
 	o = s.open(pull{number: 3, edit: edit{"README.md": "x"}}, nil).ends(2).outputs("gate-action=")
+	says(t, "comment", s.comment(3), "No case was answered", "http_status 400 from ", "what the system answered stands in the log of the job")
+	for what, text := range map[string]string{"summary": o.Summary, "comment": s.comment(3), "comment.md": o.Files["comment.md"], "error": o.failure().Message} {
+		saysNot(t, what, text, "set-output", "evil.example", "onerror")
+	}
+	says(t, "log", o.Text(), "the body starts: ")
+	saysNot(t, "log", o.Text(), "--resume", "oloproof inspect") // there is nothing to go on with
 	for _, name := range []string{"set-output", "stop-commands"} {
 		if c := o.Of(name); len(c) > 0 {
 			t.Errorf("the log ran %s: %+v", name, c)
 		}
 	}
 	checkMarkdown(t, "comment", s.comment(3))
+}
+
+// TestUnusableAnswers: why no answer could be used is told without the answer,
+// which stands in the log alone.
+func TestUnusableAnswers(t *testing.T) {
+	t.Parallel()
+	s := begun(t)
+	const private = "what-nobody-else-may-read"
+	answers := func(status int, body string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprint(w, body)
+		})
+	}
+	for n, x := range []struct {
+		answer      http.Handler
+		title, says string
+	}{
+		{answers(500, private), "No case was answered", "http_status 500 from http://"},
+		{answers(200, `{"`+private+`": 1}`), "No case was answered", "missing_output (status 200) from http://"},
+		{answers(200, `{"result": {"answer": "`+private+`"}, "evidence": {"retrieval": "`+private+`"}}`), "Configuration error", `malformed retrieval/v1 artifact at "evidence.retrieval": want an object`},
+	} {
+		i := n + 1
+		s.answer(x.answer)
+		o := s.open(pull{number: i, edit: edit{"README.md": "x"}}, nil).ends(2)
+		a := o.failure()
+		if a.Title != x.title {
+			t.Errorf("the error is titled %q, want %q", a.Title, x.title)
+		}
+		for what, text := range map[string]string{"summary": o.Summary, "comment": s.comment(i), "comment.md": o.Files["comment.md"], "error": a.Message} {
+			says(t, what, text, x.says)
+			saysNot(t, what, text, private)
+		}
+		says(t, "log", o.Text(), private)
+		s.open(pull{number: 10 + i, edit: edit{"README.md": "x"}}, map[string]string{"include-content": "true"}).ends(2)
+		says(t, "comment", s.comment(10+i), private)
+	}
 }
 
 func TestSecretsAreMaskedFirst(t *testing.T) {

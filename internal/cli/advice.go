@@ -2,10 +2,13 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/runner"
 )
 
 // shapes are the least that each kind of artifact must hold, as they are told
@@ -30,6 +33,61 @@ func explainContract(err error) error {
 		return problem.Errorf("%v\n  %s looks like %s", contract, contract.Artifact, shape)
 	}
 	return problem.Errorf("%v", contract)
+}
+
+// quotingError is an error that quotes what the system answered.
+type quotingError struct {
+	error
+	bare error // the same without that
+}
+
+// Unwrap returns the error.
+func (e *quotingError) Unwrap() error { return e.error }
+
+// unansweredError says that no case of a run was answered.
+type unansweredError struct {
+	caseID string
+	first  evidence.ExecutionError
+}
+
+// Error names the most frequent cause.
+func (e *unansweredError) Error() string {
+	return fmt.Sprintf("no case was answered, so nothing was evaluated: case %s: %s", e.caseID, e.first.Message)
+}
+
+// Unwrap makes a problem of it.
+func (e *unansweredError) Unwrap() error { return problem.Errorf("%s", e.Error()) }
+
+// withoutContent is why a run stopped without what the system answered.
+func withoutContent(err error) error {
+	var dead *runner.DeadError
+	var unanswered *unansweredError
+	var contract *evidence.ContractError
+	switch {
+	case errors.As(err, &dead):
+		bare := *dead
+		bare.First.Message = dead.First.Outline()
+		return &bare
+	case errors.As(err, &unanswered):
+		bare := *unanswered
+		bare.first.Message = unanswered.first.Outline()
+		return &bare
+	case errors.As(err, &contract):
+		bare := *contract
+		bare.Found, bare.Around = "", ""
+		bare.Problem, _, _ = strings.Cut(contract.Problem, ", found ")
+		return &bare
+	}
+	return err
+}
+
+// explained is why a run stopped, as a person is told it.
+func explained(err error) error {
+	told, bare := explainContract(err), explainContract(withoutContent(err))
+	if told.Error() == bare.Error() {
+		return told
+	}
+	return &quotingError{told, bare}
 }
 
 // advice says what most likely mends a call that failed; "" when the error says

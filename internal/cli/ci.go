@@ -137,15 +137,23 @@ func (j *ciJob) trouble(ctx context.Context, err error) {
 	var list problem.List
 	var interrupted Interrupted
 	var titled *titledError
+	var quoting *quotingError
+	var unanswered *unansweredError
 	j.ending.NothingDecided = j.pub.Document == nil
 	switch {
 	case errors.As(context.Cause(ctx), &interrupted):
 		t.Title, t.Err, t.Remedy = "Interrupted", interrupted, "finished cases of an interrupted job are not kept: run it again"
 		j.ending.Interrupted = interrupted.exitCode()
+	case errors.As(err, &unanswered):
+		t.Title = "No case was answered"
 	case errors.As(err, &titled):
 		t.Title, t.Err, t.Remedy = titled.title, titled.error, titled.remedy
 	case errors.As(err, &list):
 		t.Title = "Configuration error"
+	}
+	if errors.As(t.Err, &quoting) && !j.in.IncludeContent {
+		t.Err, t.Remedy = quoting.bare, "what the system answered stands in the log of the job"
+		fmt.Fprintf(j.log, "In full, with what the system answered: %v\n", quoting)
 	}
 	if j.pub.Trouble == nil || j.ending.Interrupted != 0 {
 		j.pub.Trouble = t
@@ -507,7 +515,7 @@ func (j *ciJob) perform(ctx context.Context, p *project, flags configFlags) (*ac
 		return nil, err
 	}
 	var err error
-	x.inside = j.inside
+	x.inside, x.fleeting = j.inside, true
 	if x.rules, err = j.guard(p); err != nil {
 		return nil, err
 	}

@@ -142,6 +142,9 @@ type activeRun struct {
 	transport http.RoundTripper
 	// inside refuses files that a proposal may not have read; nil refuses none.
 	inside func(name string) error
+	// fleeting says that the store is thrown away: there is nothing to look at
+	// and nothing to go on with.
+	fleeting bool
 }
 
 func (e *Env) run(ctx context.Context, f runFlags) error {
@@ -505,7 +508,8 @@ func (x *activeRun) execute(ctx context.Context) error {
 		Progress: func(p runner.Progress) { progress.Update(p.Skipped, p.Finished, p.Finished-p.OK) },
 	})
 	if err == nil && x.tally.counts.OK == 0 && x.cases.Len() > 0 {
-		return problem.Errorf("no case was answered, so nothing was evaluated: %s", firstCause(summary))
+		p := summary.Problems[0] // the most frequent
+		return &unansweredError{p.CaseID, p.First}
 	}
 	return err
 }
@@ -546,7 +550,7 @@ func (x *activeRun) level() float64 {
 // abort keeps what is finished of a run that cannot be decided, says how to go
 // on, and returns the cause.
 func (x *activeRun) abort(ctx context.Context, cause error) error {
-	cause = explainContract(cause)
+	cause = explained(cause)
 	m := x.manifest
 	m.Status = evidence.RunError
 	var interrupted Interrupted
@@ -565,6 +569,9 @@ func (x *activeRun) abort(ctx context.Context, cause error) error {
 	}
 	if err := x.writer.Abort(m); err != nil {
 		return stoppedError{withTrouble(cause, err)}
+	}
+	if x.fleeting {
+		return stoppedError{cause}
 	}
 	fmt.Fprintf(x.env.Stderr, "Run %s [%s/%s]: %d of %d cases are kept, nothing was decided\n",
 		m.ID, m.Status, m.Completeness, m.Counts.OK+m.Counts.Error, m.Counts.Cases)

@@ -78,6 +78,24 @@ type ExecutionError struct {
 	Snippet    string    `json:"snippet,omitzero"`     // first bytes of the body, as text
 }
 
+// Outline says what went wrong without a word that the system answered.
+func (e *ExecutionError) Outline() string {
+	if e.Snippet == "" && (e.Kind == ErrConnection || e.Kind == ErrTimeout) {
+		return e.Message // there was no answer
+	}
+	text := string(e.Kind)
+	switch {
+	case e.Kind == ErrStatus:
+		text += fmt.Sprintf(" %d", e.HTTPStatus)
+	case e.HTTPStatus != 0:
+		text += fmt.Sprintf(" (status %d)", e.HTTPStatus)
+	}
+	if e.URL != "" {
+		text += " from " + e.URL
+	}
+	return text
+}
+
 // Attempt is one call for a case.
 type Attempt struct {
 	HTTPStatus int       `json:"http_status,omitzero"` // 0 when there was no answer

@@ -170,7 +170,10 @@ func (p *Publication) newComment() *comment {
 	}
 	d := p.Document
 	c.allow = p.Trouble == nil && d != nil && d.Gate != nil && d.Gate.Action == string(decide.Allow)
-	if p.RunURL != "" {
+	switch {
+	case p.RunURL != "" && d == nil:
+		c.footer = "The log of the [job](" + p.RunURL + ") says more.\n\n"
+	case p.RunURL != "":
 		c.footer = "The summary of the [job](" + p.RunURL + ") has what is left out here.\n\n"
 	}
 	return c

@@ -693,7 +693,7 @@ func (d *ciDecision) decideAgainst(p rolePolicy, role string, b *github.Baseline
 		if b.State == github.Incompatible {
 			reason = decide.ReasonBaselineIncompatible
 		}
-		result := decide.WithoutBaseline(p.policy, reason, m.Completeness)
+		result := decide.WithoutBaseline(p.policy, reason, m.Coverage())
 		if d.introduction {
 			result = result.Advisory()
 		}
@@ -708,7 +708,7 @@ func (d *ciDecision) decideAgainst(p rolePolicy, role string, b *github.Baseline
 			return err
 		}
 		v.note("the baseline cannot be compared with: %v", err)
-		v.add(p.role, p.policy, decide.WithoutBaseline(p.policy, decide.ReasonBaselineIncompatible, m.Completeness))
+		v.add(p.role, p.policy, decide.WithoutBaseline(p.policy, decide.ReasonBaselineIncompatible, m.Coverage()))
 		return nil
 	}
 	if err := labelArms(c, p.policy, d.run.project.labels, d.run.run, b.Run); err != nil {
@@ -727,7 +727,7 @@ func (d *ciDecision) decideAgainst(p rolePolicy, role string, b *github.Baseline
 		}
 	}
 	if d.released {
-		result = result.Release(p.policy, m.Completeness)
+		result = result.Release(p.policy, m.Coverage())
 	}
 	v.add(p.role, p.policy, result)
 	return nil

@@ -25,9 +25,13 @@ type verdict struct {
 }
 
 func newVerdict(m *evidence.Manifest, t *tally) *verdict {
-	return &verdict{tally: t, in: report.Input{
+	v := &verdict{tally: t, in: report.Input{
 		Manifest: m, Tool: tool(), Problems: t.problems.Problems(), Notes: slices.Clone(m.Notes), LatencyMS: t.latencies.Mean(),
 	}}
+	if s := m.Shard; s != nil && s.Of > 1 {
+		v.note("this is shard %d of %d, with %d of %s: merge puts the shards together and decides", s.Index, s.Of, m.Dataset.Cases, countCases(s.Total))
+	}
+	return v
 }
 
 // decideRun decides the rules of p that look at one run. Metrics are measured at
@@ -38,20 +42,20 @@ func (v *verdict) decideRun(role string, p *policy.Policy) {
 	if p.ConfidenceLevel != v.level {
 		metrics = v.tally.table.Metrics(p.ConfidenceLevel)
 	}
-	v.addRun(role, p, decide.Run(p, metrics, v.in.Manifest.Completeness))
+	v.addRun(role, p, decide.Run(p, metrics, v.in.Manifest.Coverage()))
 }
 
 // decideRelaxed decides the rules of p that look at one run, beside the suite as
 // it was before the change that is proposed.
 func (v *verdict) decideRelaxed(role string, p *policy.Policy, kept decide.Kept) {
 	v.measure(p.ConfidenceLevel)
-	v.addRun(role, p, decide.RunRelaxed(p, v.tally.table.Metrics(p.ConfidenceLevel), v.in.Manifest.Completeness, kept))
+	v.addRun(role, p, decide.RunRelaxed(p, v.tally.table.Metrics(p.ConfidenceLevel), v.in.Manifest.Coverage(), kept))
 }
 
 // addRun adds the decisions on the run itself.
 func (v *verdict) addRun(role string, p *policy.Policy, result decide.Result) {
 	if v.in.Manifest.System.VersionChanged() {
-		result = decide.VersionChanged(p, result, v.in.Manifest.Completeness)
+		result = decide.VersionChanged(p, result, v.in.Manifest.Coverage())
 	}
 	v.add(role, p, result)
 }

@@ -144,6 +144,9 @@ func (r *finishedRun) fill(shards []*store.Run) error {
 	if lost > 0 {
 		m.Status, m.Completeness = evidence.RunError, evidence.Partial
 		m.Stopped = fmt.Sprintf("%d cases of its shards are missing", lost)
+		if len(m.Slices) > 0 {
+			m.Notes = append(m.Notes, fmt.Sprintf("slices hold none of the %s of shards that are missing, whose values nobody knows", countCases(lost)))
+		}
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (v *verdict) signed(s *storedRun) error {
 	for i := range v.in.Policies {
 		p := &v.in.Policies[i]
 		var hold []evidence.Signoff
-		p.Result, hold = p.Result.Signed(p.Policy, s.manifest.ID, s.run.JudgmentsSum(), s.manifest.Completeness, all)
+		p.Result, hold = p.Result.Signed(p.Policy, s.manifest.ID, s.run.JudgmentsSum(), s.manifest.Coverage(), all)
 		for _, one := range hold {
 			v.in.Signoffs = append(v.in.Signoffs, one)
 			v.note("signed off by %s on %s: %s (%s)", one.By, one.At.Format("2006-01-02"), one.Reason, strings.Join(one.Rules, ", "))

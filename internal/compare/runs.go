@@ -132,7 +132,7 @@ func Runs(candidate, baseline Side, opt Options) (*Comparison, error) {
 
 func (s Side) ref() RunRef {
 	m := s.Manifest
-	return RunRef{ID: m.ID, Completeness: m.Completeness, System: m.System, Dataset: m.Dataset, Commit: m.Commit}
+	return RunRef{ID: m.ID, Completeness: m.Coverage(), System: m.System, Dataset: m.Dataset, Commit: m.Commit}
 }
 
 // each visits the cases of the run, which is the candidate or the baseline.

@@ -234,6 +234,15 @@ type Shard struct {
 	Places []int `json:"places"` // of the part's cases in the whole data set, from 0, ascending
 }
 
+// Coverage says whether every case of the suite ran. A shard that is complete is
+// still a part of it.
+func (m *Manifest) Coverage() Completeness {
+	if m.Shard != nil && m.Shard.Of > 1 {
+		return Partial
+	}
+	return m.Completeness
+}
+
 // Child says that a run executed failed cases of another one again, for a
 // diagnosis. It decides nothing about a release.
 type Child struct {

@@ -83,7 +83,7 @@ func (x *activeRun) sumUp() {
 	x.noteJudges()
 	for _, spec := range m.Metrics {
 		if len(spec.Served) > 1 && !strings.HasPrefix(spec.Type, "cascade") {
-			m.Notes = append(m.Notes, fmt.Sprintf("%s was judged by several models (%s): the provider changed the instrument; --fresh-judgments asks for every verdict again", spec.ID, strings.Join(spec.Served, ", ")))
+			m.Notes = append(m.Notes, fmt.Sprintf("%s was judged by several models (%s): the provider changed the instrument; --fresh-judgments asks for every verdict again", spec.ID, evidence.ModelNames(spec.Served)))
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (t *tally) addJudged(judgments []evidence.Judgment) {
 		if t.served == nil {
 			t.served = map[int][]string{}
 		}
-		if a.Model != "" && !slices.Contains(t.served[i], a.Model) {
+		if judgments[i].State == evidence.Judged && !slices.Contains(t.served[i], a.Model) {
 			t.served[i] = append(t.served[i], a.Model)
 		}
 		t.asked.Calls += a.Calls
@@ -170,8 +170,10 @@ func (t *tally) describeJudges(m *evidence.Manifest) {
 		if !m.Metrics[i].Judged() {
 			continue
 		}
-		if models := t.served[judged]; len(models) > 0 {
-			m.Metrics[i].Served = slices.Sorted(slices.Values(models))
+		// A provider that never names its models serves none; one that does so at times
+		// serves one without a name as well.
+		if models := slices.Sorted(slices.Values(t.served[judged])); len(models) > 1 || len(models) == 1 && models[0] != "" {
+			m.Metrics[i].Served = models
 		}
 		judged++
 	}

@@ -82,7 +82,7 @@ func differs(candidate, baseline evidence.MetricSpec) string {
 	case candidate.Evaluator != baseline.Evaluator:
 		return "the options of the evaluator differ"
 	case otherJudge(candidate, baseline):
-		return was("the judge", list(candidate.Served), list(baseline.Served))
+		return was("the judge", evidence.ModelNames(candidate.Served), evidence.ModelNames(baseline.Served))
 	case candidate.Range != baseline.Range:
 		return was("the range", interval(candidate.Range), interval(baseline.Range))
 	case candidate.Source != baseline.Source || candidate.Unit != baseline.Unit:

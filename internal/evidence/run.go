@@ -1,7 +1,9 @@
 package evidence
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -81,7 +83,8 @@ type MetricSpec struct {
 	// Evaluator is the content id of the evaluator's type and options; empty for measured metrics.
 	Evaluator Digest `json:"evaluator,omitzero"`
 	// Served are the models that gave the verdicts of a judge, as their provider
-	// names them, in order. Another one is another instrument.
+	// names them, in order; "" among others for one without a name, none when no model
+	// was ever named. Another one is another instrument.
 	Served []string `json:"served,omitzero"`
 	// Trust is what people's labels say of a judge; nil without labels.
 	Trust *Trust `json:"trust,omitzero"`
@@ -112,6 +115,15 @@ type Trust struct {
 	Unsettled int    `json:"unsettled,omitzero"`
 	People    int    `json:"people,omitzero"`  // who labelled
 	Retired   string `json:"retired,omitzero"` // why the judge is not to be used any more; "" when it is
+}
+
+// ModelNames lists models for people.
+func ModelNames(models []string) string {
+	names := slices.Clone(models)
+	for i, name := range names {
+		names[i] = cmp.Or(name, "one without a name")
+	}
+	return strings.Join(names, ", ")
 }
 
 // Labels is the number of labels that count.

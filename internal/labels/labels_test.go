@@ -85,6 +85,7 @@ func TestOfServed(t *testing.T) {
 		{"rubric_judge", []string{"m-1", "m-2"}, 0, 9},
 		{"rubric_judge", []string{"m-2"}, 0, 9},
 		{"rubric_judge", nil, 0, 9},
+		{"rubric_judge", []string{"", "m-1"}, 0, 9},      // one without a name gave verdicts too
 		{"cascade", []string{"m-0", "m-1", "m-2"}, 4, 2}, // m-2 is asked about some answers only
 		{"cascade", []string{"m-1"}, 3, 3},               // m-0 was not asked
 		{"cascade", []string{"m-1", "m-2"}, 0, 9},        // m-2 took the place of m-0

@@ -222,7 +222,7 @@ func (r *probing) call(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	r.redact = redact.New(append(secrets, more...))
+	r.redact = redact.New(slices.Concat(secrets, more, r.env.proxyPasswords()))
 	r.Schema, r.URL, r.Method, r.Headers, r.Input = recordSchema, address, r.flags.method, r.flags.headers, json.RawMessage(input)
 	return r.send(req)
 }

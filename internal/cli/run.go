@@ -266,7 +266,7 @@ func (x *activeRun) resolve(s *suite.Suite) error {
 	if err != nil {
 		return err
 	}
-	x.redact = redact.New(x.resolved.Secrets)
+	x.redact = redact.New(slices.Concat(x.resolved.Secrets, x.env.proxyPasswords()))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +24,25 @@ import (
 	"github.com/oloproof/oloproof-go/internal/system/process"
 	"github.com/oloproof/oloproof-go/internal/system/staged"
 )
+
+// proxyPasswords returns the passwords of the proxies that calls go through.
+func (e *Env) proxyPasswords() []string {
+	var all []string
+	for _, v := range e.Environ {
+		name, value, _ := strings.Cut(v, "=")
+		if name = strings.ToUpper(name); name != "HTTP_PROXY" && name != "HTTPS_PROXY" {
+			continue
+		}
+		if !strings.Contains(value, "://") {
+			value = "http://" + value
+		}
+		if u, err := url.Parse(value); err == nil && u.User != nil {
+			password, _ := u.User.Password()
+			all = append(all, cmp.Or(password, u.User.Username()))
+		}
+	}
+	return all
+}
 
 func (x *activeRun) openHTTP(concurrency int) (*system, error) {
 	h := x.project.suite.System.HTTP

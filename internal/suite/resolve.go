@@ -131,7 +131,7 @@ func (s *Suite) Resolve(lookup func(string) (string, bool), opt ResolveOptions) 
 	if err := x.problems.Err(); err != nil {
 		return nil, err
 	}
-	x.secrets = append(x.secrets, credentials(r.URL)...)
+	x.secrets = append(append(x.secrets, credentials(r.URL)...), literals("url", opt.URL)...)
 	r.Secrets = slices.DeleteFunc(x.secrets, func(value string) bool {
 		return slices.ContainsFunc(r.places(), func(place string) bool { return isPlace(value, place) })
 	})
@@ -274,7 +274,49 @@ func (x *expander) expand(key, text string, at Position, check func(string) stri
 	if fault := check(out); fault != "" {
 		x.problems.Add(x.suite.problem(at, "%s, with its variables filled in, %s", key, fault))
 	}
+	x.secrets = append(x.secrets, literals(key, text)...)
 	return out
+}
+
+// literals returns what a text of the file itself holds that is a secret by the
+// name of its header or parameter. Only auth refuses such a text.
+func literals(key, text string) []string {
+	var all []string
+	add := func(name, value string) {
+		if len(value) >= minLiteral && secretName(name) && !strings.Contains(value, "{{") && !strings.Contains(value, "${") {
+			all = append(all, value)
+		}
+	}
+	if _, name, found := strings.Cut(key, ".headers."); found {
+		if strings.EqualFold(name, "Cookie") {
+			for part := range strings.SplitSeq(text, ";") {
+				_, value, _ := strings.Cut(part, "=")
+				add(name, strings.TrimSpace(value))
+			}
+			return all
+		}
+		add(name, text[strings.LastIndexByte(text, ' ')+1:]) // behind Bearer and its like
+	}
+	if _, name, found := strings.Cut(key, ".query."); found {
+		add(name, text)
+	}
+	if u, err := url.Parse(text); err == nil && strings.HasSuffix(key, "url") {
+		for name, values := range u.Query() {
+			add(name, values[0])
+		}
+	}
+	return all
+}
+
+// minLiteral is the shortest text of a file that is kept out of what is shown
+// because of its name alone: shorter ones are mostly none.
+const minLiteral = 8
+
+func secretName(name string) bool {
+	name = strings.ToLower(name)
+	return name == "authorization" || name == "cookie" || slices.ContainsFunc([]string{"key", "token", "secret", "password", "sig", "signature"}, func(end string) bool {
+		return strings.HasSuffix(name, end)
+	})
 }
 
 // value returns what a name stands for, and what is wrong, or "".

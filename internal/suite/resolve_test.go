@@ -2,6 +2,7 @@ package suite
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,35 @@ func TestCredentialsOfTheURLAreSecret(t *testing.T) {
 		if diff := cmp.Diff(want, got.Secrets); diff != "" {
 			t.Errorf("%s: %s", url, diff)
 		}
+	}
+}
+
+// TestLiteralSecrets: what a file holds that is a secret by its name is kept out of
+// what is shown, although only auth refuses it there.
+func TestLiteralSecrets(t *testing.T) {
+	s := parse(t, `
+project: p
+dataset: d.jsonl
+system:
+  name: n
+  version: "1"
+  http:
+    url: https://rag.example/a?api_key=in-the-url&k=4444444444
+    headers: {Authorization: Bearer in-a-header, X-Version: "2024-10-21", Cookie: "sid=in-a-cookie; n=1", X-Key: "${TOKEN}"}
+    request: {query: {sig: in-a-query, top: "10000000"}, headers: {X-Token: "{{case.id}}-token"}}
+    output: a
+evaluators: [{type: contains, criterion: ok}]
+`)
+	got, err := s.Resolve(environment(map[string]string{"TOKEN": "s3cret"}), ResolveOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got.Secrets)
+	if want := []string{"in-a-cookie", "in-a-header", "in-a-query", "in-the-url", "s3cret"}; !slices.Equal(slices.Compact(got.Secrets), want) {
+		t.Errorf("secrets %q, want %q", got.Secrets, want)
+	}
+	if got, err = s.Resolve(environment(map[string]string{"TOKEN": "s3cret"}), ResolveOptions{URL: "http://x/?token=of-the-flag"}); err != nil || !slices.Contains(got.Secrets, "of-the-flag") {
+		t.Errorf("secrets %q, %v", got.Secrets, err)
 	}
 }
 

@@ -270,6 +270,36 @@ func TestReportOfAFork(t *testing.T) {
 	}
 }
 
+// TestWrongPaths: a path that is none names its input.
+func TestWrongPaths(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for input, values := range map[string][]string{
+		"working-directory": {"..", "/elsewhere"}, "output-dir": {".", ".hidden", "../out", "/tmp/out"},
+		"config": {"../oloproof.yaml", "/home/runner/work/r/r/oloproof.yaml"}, "policy": {"../release.yaml"}, "compare-policy": {"../compare.yaml"},
+	} {
+		for _, value := range values {
+			j := s.pushJob()
+			j.inputs = map[string]string{input: value}
+			o := s.do(j).ends(2)
+			if a := o.failure(); a.Title != "Configuration error" || !strings.HasPrefix(a.Message, "input "+input+": ") {
+				t.Errorf("%s %s: the error is %+v", input, value, a)
+			}
+			if n := o.notices(); len(n) > 0 {
+				t.Errorf("%s %s: notices %q", input, value, n)
+			}
+		}
+	}
+	// An absolute directory of the workspace is as good as one that is named from it.
+	j := s.pushJob()
+	j.workspace = t.TempDir()
+	for name, content := range s.trees[s.head] {
+		write(t, filepath.Join(j.workspace, "rag", name), content)
+	}
+	j.inputs = map[string]string{"working-directory": filepath.Join(j.workspace, "rag")}
+	s.do(j).ends(1).outputs("output-dir=rag/oloproof-out")
+}
+
 func TestNoSummary(t *testing.T) {
 	t.Parallel()
 	s := begun(t)

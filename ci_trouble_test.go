@@ -68,6 +68,7 @@ func TestTokenWithoutScopes(t *testing.T) {
 		if len(o.Calls) > 0 {
 			t.Errorf("calls %q", o.Calls)
 		}
+		says(t, "error", o.failure().Message, "leave the input github-token out")
 	})
 }
 
@@ -127,6 +128,8 @@ func TestAPITrouble(t *testing.T) {
 		if a := o.failure(); a.Title != "Could not read policy and suite at the base commit" {
 			t.Errorf("the error is %+v", a)
 		}
+		says(t, "error", o.failure().Message, "run the job again")
+		saysNot(t, "error", o.failure().Message, "permissions")
 		if s.slept > 5*time.Minute {
 			t.Errorf("it waited %v", s.slept)
 		}

@@ -197,11 +197,19 @@ func (j *ciJob) prepare(e *Env, inActions bool) error {
 		return err
 	}
 	j.pub.Workspace = ws
-	if j.pub.OutputDir, err = ws.Rel(j.in.WorkingDirectory, j.in.OutputDir); err != nil {
-		return err
+	if j.in.WorkingDirectory, err = ws.Rel(".", j.in.WorkingDirectory); err != nil {
+		return problem.Errorf("input working-directory: %v", err)
 	}
+	out, err := ws.Rel(j.in.WorkingDirectory, j.in.OutputDir)
+	if err == nil {
+		err = github.CheckOutputDir(out)
+	}
+	if err != nil {
+		return problem.Errorf("input output-dir: %v", err)
+	}
+	j.pub.OutputDir = out
 	j.pub.Part = j.in.Shard
-	if j.config, err = j.local(j.in.Config); err != nil {
+	if j.config, err = j.local("config", j.in.Config); err != nil {
 		return err
 	}
 	if j.name = j.in.Name; j.name == "" {
@@ -225,12 +233,12 @@ func (j *ciJob) prepare(e *Env, inActions bool) error {
 	return nil
 }
 
-// local turns a path from working-directory into one from the current directory.
-// It must not leave the workspace.
-func (j *ciJob) local(name string) (string, error) {
+// local turns the path of an input from working-directory into one from the
+// current directory. It must not leave the workspace.
+func (j *ciJob) local(input, name string) (string, error) {
 	rel, err := j.pub.Workspace.Rel(j.in.WorkingDirectory, name)
 	if err != nil {
-		return "", err
+		return "", problem.Errorf("input %s: %v", input, err)
 	}
 	full := filepath.Join(j.pub.Workspace.Dir(), rel)
 	here, err := os.Getwd()
@@ -370,7 +378,7 @@ func (j *ciJob) trustLabels(ctx context.Context, p *project) {
 func (j *ciJob) candidate(ctx context.Context) (*ciRun, error) {
 	flags := configFlags{config: j.config}
 	var err error
-	if flags.policy, err = j.policyFile(j.in.Policy); err != nil {
+	if flags.policy, err = j.policyFile("policy", j.in.Policy); err != nil {
 		return nil, err
 	}
 	// A policy that the change takes away still decides, as the base commit has it.
@@ -434,7 +442,7 @@ func (j *ciJob) candidate(ctx context.Context) (*ciRun, error) {
 // change may bring a link, or a path, that leads to what the job keeps to itself,
 // and a message would quote it.
 func (j *ciJob) checkPlaces(flags configFlags) error {
-	compare, err := j.policyFile(j.in.ComparePolicy)
+	compare, err := j.policyFile("compare-policy", j.in.ComparePolicy)
 	if err != nil {
 		return err
 	}
@@ -497,11 +505,11 @@ func takenAway(name string) bool {
 }
 
 // policyFile turns the input of a policy into what is loaded; "" for none.
-func (j *ciJob) policyFile(input string) (string, error) {
-	if input == "" || strings.HasPrefix(input, builtinPrefix) {
-		return input, nil
+func (j *ciJob) policyFile(input, name string) (string, error) {
+	if name == "" || strings.HasPrefix(name, builtinPrefix) {
+		return name, nil
 	}
-	return j.local(input)
+	return j.local(input, name)
 }
 
 func (j *ciJob) perform(ctx context.Context, p *project, flags configFlags) (*activeRun, error) {
@@ -574,7 +582,7 @@ func (j *ciJob) mergeFrom(st *store.Store) (*finishedRun, error) {
 		}
 	}()
 	for _, name := range j.in.From {
-		dir, err := j.local(name)
+		dir, err := j.local("from", name)
 		if err != nil {
 			return nil, err
 		}
@@ -678,7 +686,7 @@ func (j *ciJob) republish(ctx context.Context) error {
 	}
 	dir, err := ws.Rel(j.in.WorkingDirectory, j.in.From[0])
 	if err != nil {
-		return err
+		return problem.Errorf("input from: %v", err)
 	}
 	name := path.Join(dir, "gate.json")
 	data, err := ws.Read(name, maxForeign)

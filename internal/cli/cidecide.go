@@ -50,7 +50,7 @@ func (p *proposal) close() {
 func (j *ciJob) readBase(ctx context.Context) error {
 	j.base = &proposal{}
 	if j.lookup == nil {
-		j.base.unreadable = errors.New("there is no github-token, so the base commit cannot be read")
+		j.base.unreadable = errNoToken
 		return nil
 	}
 	ctx, cancel := j.client.Begin(ctx)
@@ -253,16 +253,16 @@ func (j *ciJob) unreadable(doc *report.Document, baseline, pin *github.Baseline)
 	switch {
 	case j.base != nil && j.base.unreadable != nil:
 		t.Title, t.Err = "Could not read policy and suite at the base commit", j.base.unreadable
-		t.Remedy = "check the permissions of the job (contents: read) and run it again"
+		t.Remedy = remedy(t.Err, "contents: read")
 		if errors.As(t.Err, &wrong) {
 			t.Remedy = "the file on the base branch is wrong: mend it there, which someone has to merge past this gate"
 		}
 	case baseline.State == github.Unavailable:
 		t.Title, t.Err = "Could not look for the baseline", baseline.Err
-		t.Remedy = "check the permissions of the job (actions: read) and run it again"
+		t.Remedy = remedy(t.Err, "actions: read")
 	case pin != nil && pin.State == github.Unavailable:
 		t.Title, t.Err = "Could not read the pinned reference", pin.Err
-		t.Remedy = "check the permissions of the job (actions: read, contents: read) and run it again"
+		t.Remedy = remedy(t.Err, "actions: read, contents: read")
 	default:
 		return
 	}
@@ -273,6 +273,19 @@ func (j *ciJob) unreadable(doc *report.Document, baseline, pin *github.Baseline)
 		}
 		g.Reasons = append(g.Reasons, decide.GateNotLookedUp)
 	}
+}
+
+var errNoToken = errors.New("there is no github-token")
+
+// remedy says what may help against trouble with GitHub.
+func remedy(err error, permissions string) string {
+	switch {
+	case errors.Is(err, errNoToken):
+		return "leave the input github-token out, which gives it the job's own, or give it one: it is empty"
+	case github.IsDenied(err):
+		return "check the permissions of the job (" + permissions + ") and run it again"
+	}
+	return "run the job again"
 }
 
 // baselines looks for the run to compare with and for the pinned reference; the
@@ -302,7 +315,7 @@ func (j *ciJob) baselines(ctx context.Context) (baseline, pin *github.Baseline, 
 
 // fromPath takes the baseline from a bundle of the workspace.
 func (j *ciJob) fromPath(name string) (*github.Baseline, error) {
-	file, err := j.local(name)
+	file, err := j.local("baseline", name)
 	if err != nil {
 		return nil, err
 	}
@@ -326,7 +339,7 @@ func (j *ciJob) withoutGitHub(q github.Query) *github.Baseline {
 	case q.Choice.None:
 		return &github.Baseline{State: github.Off, Reason: "the input baseline is none"}
 	case j.gh != nil:
-		return &github.Baseline{State: github.Unavailable, Err: errors.New("there is no github-token")}
+		return &github.Baseline{State: github.Unavailable, Err: errNoToken}
 	}
 	return &github.Baseline{State: github.None, Reason: "outside GitHub Actions the input baseline names a path"}
 }
@@ -461,7 +474,7 @@ func (d *ciDecision) use(list *[]rolePolicy, role string, p *policy.Policy) {
 func (d *ciDecision) proposedCompare() (*policy.Policy, error) {
 	flags := configFlags{config: d.config}
 	var err error
-	if flags.policy, err = d.policyFile(d.in.ComparePolicy); err != nil {
+	if flags.policy, err = d.policyFile("compare-policy", d.in.ComparePolicy); err != nil {
 		return nil, err
 	}
 	if d.base != nil && d.base.compare != nil && takenAway(flags.policy) {

@@ -77,6 +77,10 @@ func (e *APIError) Unwrap() error { return e.Err }
 // IsNotFound reports whether an error is the API's answer 404.
 func IsNotFound(err error) bool { return reasonOf(err) == NotFound }
 
+// IsDenied reports whether an error is the API's answer to a token that may not
+// do what it was used for: 401, 403, or 404 where it may not even see.
+func IsDenied(err error) bool { return reasonOf(err) == Denied || IsNotFound(err) }
+
 // reasonOf returns the reason of an [APIError], or "".
 func reasonOf(err error) Reason {
 	var e *APIError

@@ -42,7 +42,7 @@ type Publication struct {
 
 	// The files.
 	Workspace *Workspace // nil: no files are written
-	OutputDir string     // from the workspace
+	OutputDir string     // from the workspace; empty: no files are written
 	Bundle    fs.FS      // run.json, judgments.jsonl and cases.jsonl of the run; nil: there is none
 	Reports   []Rendering
 
@@ -135,7 +135,7 @@ func (o *Outputs) baseline(p *Publication) {
 
 // files writes the output directory.
 func (w *publisher) files() {
-	if w.Workspace == nil {
+	if w.Workspace == nil || w.OutputDir == "" {
 		return
 	}
 	const title = "Results were not written"
@@ -495,8 +495,8 @@ func (p *Publication) troubleMarkdown(budget int) string {
 	lines := t.lines(p.secrets())
 	for i, line := range lines {
 		item := ""
-		for _, part := range wrapped(line) {
-			item += "- " + report.Code(part) + "\n"
+		for n, part := range wrapped(line) { // one item, of several lines
+			item += [2]string{"- ", "  "}[min(n, 1)] + report.Code(part) + "\n"
 		}
 		if b.Len()+len(item) > budget {
 			fmt.Fprintf(&b, "- and %d more lines, which the log has\n", len(lines)-i)

@@ -118,15 +118,15 @@ func (w *Workspace) Read(name string, limit int64) ([]byte, error) {
 	return b, err
 }
 
-// checkOutputDir refuses what upload-artifact would leave out or what holds
+// CheckOutputDir refuses what upload-artifact would leave out or what holds
 // more than we write: rel is a path from the workspace.
-func checkOutputDir(rel string) error {
+func CheckOutputDir(rel string) error {
 	if rel == "." {
-		return errors.New("output-dir is the workspace itself, all of which would be uploaded: name a directory in it, such as " + DefaultOutputDir)
+		return errors.New("it is the workspace itself, all of which would be uploaded: name a directory in it, such as " + DefaultOutputDir)
 	}
 	for part := range strings.SplitSeq(rel, "/") {
 		if strings.HasPrefix(part, ".") {
-			return fmt.Errorf("output-dir is %s, and upload-artifact leaves out what starts with a dot: name another directory, such as %s", rel, DefaultOutputDir)
+			return fmt.Errorf("it is %s, and upload-artifact leaves out what starts with a dot: name another directory, such as %s", rel, DefaultOutputDir)
 		}
 	}
 	return nil
@@ -142,7 +142,7 @@ type outputDir struct {
 // files of an earlier run: what the repository put there must not pass for
 // ours. Symbolic links are refused: a change under review may bring one.
 func (w *Workspace) output(rel string) (*outputDir, error) {
-	if err := checkOutputDir(rel); err != nil {
+	if err := CheckOutputDir(rel); err != nil {
 		return nil, err
 	}
 	at := ""

@@ -78,6 +78,36 @@ func TestCorrectionsPublished(t *testing.T) {
 	}
 }
 
+// TestCorrectedIntervals holds the intervals, with cases that are missing and answers
+// that people do not agree on. The values are those of scipy 1.17.1 (beta.ppf) and of
+// the betting interval written again with numpy, put together by docs/statistics.md.
+// They are so wide that enumeration alone would not notice an error that is not shared.
+func TestCorrectedIntervals(t *testing.T) {
+	const level = 0.95
+	l := Labels{BothPass: 40, JudgeOnly: 3, HumanOnly: 5, BothFail: 22, Unsettled: 2}
+	baseline := Labels{BothPass: 35, JudgeOnly: 2, HumanOnly: 6, BothFail: 17, Unsettled: 1}
+	pairs := Pairs{Wins: 9, Losses: 4, Observed: 150, Missing: 3}
+	type figure struct {
+		estimate *float64
+		interval Interval
+	}
+	of := func(x *float64, i Interval) figure { return figure{x, i} }
+	for name, x := range map[string]struct {
+		got                    figure
+		estimate, lower, upper float64
+	}{
+		"ppi":                  {of(PredictionPowered(110, 160, 4, l, level)), 0.7160714285714286, 0.41971831764926393, 0.9953905537944662},
+		"rogan_gladen":         {of(RoganGladen(110, 160, 4, l, level)), 0.7380780346820809, 0.2783123378774155, 1},
+		"rogan_gladen, few":    {of(RoganGladen(60, 160, 4, l, level)), 0.3316473988439306, 0, 0.7017827106308293},
+		"ppi, paired":          {of(PredictionPoweredPaired(pairs, l, baseline, level)), -0.004761904761904759, -0.5319016102151866, 0.5207838022613428},
+		"rogan_gladen, paired": {of(RoganGladenPaired(pairs, l, level)), 0.04335260115606937, -0.32085808914648495, 0.591296224086991},
+	} {
+		closeTo(t, name, x.got.estimate, x.estimate)
+		closeTo(t, name+", lower", &x.got.interval.Lower, x.lower)
+		closeTo(t, name+", upper", &x.got.interval.Upper, x.upper)
+	}
+}
+
 // TestUselessJudge: labels that do not show that a judge is better than a coin
 // correct nothing.
 func TestUselessJudge(t *testing.T) {

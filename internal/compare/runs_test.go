@@ -352,6 +352,23 @@ func TestSlices(t *testing.T) {
 	}
 }
 
+// The support of a slice is its pairs that belong to the metric, missing ones
+// included and excluded ones not.
+func TestSupportOfSlices(t *testing.T) {
+	names := []string{"metadata.topic"}
+	candidate, baseline := newRun("run_c", names, correct), newRun("run_b", names, correct)
+	candidate.MinSupport, baseline.MinSupport = 3, 3
+	for i, now := range []evidence.Judgment{judged(1), judged(0), missing(evidence.ReasonExecutionError), excluded(evidence.ReasonNoExpected)} {
+		id := fmt.Sprintf("case_%d", i)
+		candidate.add(id, []string{"t"}, now)
+		baseline.add(id, []string{"t"}, judged(1))
+	}
+	s := compared(t, candidate, baseline, Options{}).Slices[0]
+	if want := (measure.Cases{Observed: 2, Missing: 1, Excluded: 1}); s.Difference.Cases != want || s.Support != 3 || s.Difference.Interval == nil {
+		t.Errorf("%+v, support %d, interval %v", s.Difference.Cases, s.Support, s.Difference.Interval)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	candidate, baseline := tutorial()
 	change := func(edit func(candidate, baseline *run)) (Side, Side) {

@@ -78,6 +78,11 @@ func TestLimitsOfMeans(t *testing.T) {
 	if below.Interval.Lower != nil || below.Interval.Upper == nil || *below.Interval.Upper < 200 {
 		t.Errorf("with a value below the range: %+v", below.Interval)
 	}
+	for name, one := range map[string]Metric{"above": run(meanOf("latency_ms", 0, 299), 100, 200, 300), "below": run(meanOf("latency_ms", 101, 400), 100, 200, 300)} {
+		if (one.Interval.Upper == nil) != (name == "above") || (one.Interval.Lower == nil) != (name == "below") {
+			t.Errorf("with one value %s the range: %+v", name, one.Interval)
+		}
+	}
 	both := run(meanOf("latency_ms", 150, 250), values...)
 	if both.Interval.Lower != nil || both.Interval.Upper != nil {
 		t.Errorf("with values on both sides: %+v", both.Interval)

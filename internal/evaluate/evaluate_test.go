@@ -368,6 +368,7 @@ func TestRetrievalCorners(t *testing.T) {
 		{"chunk", suite.Evaluator{Type: "mrr", K: 3, ChunkUnit: true}, relevant(`{"doc_id":"a","chunk_id":"2"}`), retrieved(5, "a#1", "a", "a#2"), "0.333333333333"},
 		{"documents whatever the chunk", suite.Evaluator{Type: "mrr", K: 3}, relevant(`{"doc_id":"a","chunk_id":"2"}`), retrieved(5, "a#1"), "1"},
 		{"tiny grades", suite.Evaluator{Type: "ndcg", K: 2}, relevant(`{"doc_id":"a","grade":5e-324},{"doc_id":"b","grade":5e-324}`), retrieved(5, "a", "b"), "1"},
+		{"named twice, the highest grade first", suite.Evaluator{Type: "ndcg", K: 1}, relevant(`{"doc_id":"a"},{"doc_id":"b","grade":2},{"doc_id":"b"}`), retrieved(5, "a", "b"), "0.5"},
 		{"huge grades", suite.Evaluator{Type: "ndcg", K: 2}, relevant(`{"doc_id":"a","grade":1.7e308},{"doc_id":"b","grade":1.7e308}`), retrieved(5, "a", "b"), "1"},
 	} {
 		if got := word(judgeOne(t, c.o, c.c, c.e)); got != c.want {

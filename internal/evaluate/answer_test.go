@@ -69,6 +69,8 @@ func TestContainsOptions(t *testing.T) {
 		{suite.Evaluator{ExpectedList: "all_of", Field: answer}, `{"answer":["five",5]}`, `{"answer":"5 seats"}`, "0"},
 		{suite.Evaluator{ExpectedList: "all_of", Field: answer}, `{"answer":"five"}`, `{"answer":"five"}`, "1"},
 		{suite.Evaluator{Field: answer}, `{"answer":{"any_of":["x","five"]}}`, `{"answer":"five"}`, "1"},
+		{suite.Evaluator{Field: answer}, `{"answer":{"any_of":["five"]}}`, `{"answer":"six"}`, "0"},
+		{suite.Evaluator{AnyOf: []string{"five"}, Field: answer}, ``, `{"answer":"six"}`, "0"},
 		{suite.Evaluator{Field: answer}, `{"answer":{"any_of":["x","five"],"all_of":["seats"]}}`, `{"answer":"five"}`, "0"},
 		{suite.Evaluator{Field: answer}, `{"answer":{"all_of":["five","seats"]}}`, `{"answer":"five seats"}`, "1"},
 		{suite.Evaluator{Field: answer, AnyOf: []string{"x"}}, ``, `{}`, "missing missing_field"},
@@ -196,6 +198,9 @@ func TestNumeric(t *testing.T) {
 		{suite.Evaluator{Tolerance: suite.Tolerance{Absolute: 0.1}}, `0.2`, `"0.31"`, "0"},
 		{suite.Evaluator{Tolerance: suite.Tolerance{Relative: 0.01}}, `200`, `"202"`, "1"},
 		{suite.Evaluator{Tolerance: suite.Tolerance{Relative: 0.01}}, `-200`, `"-202.1"`, "0"},
+		// The share is one of the expected number: 110.5 is off by less than a tenth of itself.
+		{suite.Evaluator{Tolerance: suite.Tolerance{Relative: 0.1}}, `100`, `"110.5"`, "0"},
+		{suite.Evaluator{Tolerance: suite.Tolerance{Relative: 0.1}}, `100`, `"90.5"`, "1"},
 		{suite.Evaluator{}, `5`, `"In 2024 it had 5 seats."`, "1"},
 		{suite.Evaluator{Pick: "first"}, `5`, `"In 2024 it had 5 seats."`, "0"},
 		{suite.Evaluator{Pick: "last"}, `5`, `"In 2024 it had 5 seats."`, "1"},

@@ -9,6 +9,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/runner"
+	"github.com/oloproof/oloproof-go/internal/system/process"
 )
 
 // shapes are the least that each kind of artifact must hold, as they are told
@@ -63,7 +64,10 @@ func withoutContent(err error) error {
 	var dead *runner.DeadError
 	var unanswered *unansweredError
 	var contract *evidence.ContractError
+	var gone *process.GoneError
 	switch {
+	case errors.As(err, &gone):
+		return gone.Bare()
 	case errors.As(err, &dead):
 		bare := *dead
 		bare.First.Message = dead.First.Outline()
@@ -88,6 +92,15 @@ func explained(err error) error {
 		return told
 	}
 	return &quotingError{told, bare}
+}
+
+// bare is an explained error as files without content may hold it.
+func bare(err error) error {
+	var quoting *quotingError
+	if errors.As(err, &quoting) {
+		return quoting.bare
+	}
+	return err
 }
 
 // advice says what most likely mends a call that failed; "" when the error says

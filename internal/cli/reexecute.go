@@ -562,7 +562,7 @@ func outcomeOf(j evidence.Judgment, kind evidence.ErrorKind) diagnose.Outcome {
 
 // abort keeps what is finished, says how to go on, and returns the cause.
 func (r *reexecution) abort(ctx context.Context, cause error) error {
-	cause = explainContract(cause)
+	cause = explained(cause)
 	status := evidence.RunError
 	var interrupted Interrupted
 	if errors.As(context.Cause(ctx), &interrupted) {
@@ -581,7 +581,7 @@ func (r *reexecution) abort(ctx context.Context, cause error) error {
 	kept := 0
 	for _, a := range r.arms {
 		m := a.manifest
-		m.Status, m.Stopped = status, r.active.redact.String(firstLine(cause))
+		m.Status, m.Stopped = status, r.active.redact.String(firstLine(bare(cause)))
 		r.count(a)
 		m.Counts.NotRun = m.Counts.Cases - m.Counts.OK - m.Counts.Error
 		kept += m.Counts.OK + m.Counts.Error

@@ -563,7 +563,7 @@ func (x *activeRun) abort(ctx context.Context, cause error) error {
 	x.noteJudges()
 	m.Counts, m.Cache, m.Stages = x.tally.counts, x.tally.cache, x.tally.stagesOf(m)
 	m.Counts.NotRun = m.Counts.Cases - m.Counts.OK - m.Counts.Error
-	m.Stopped = x.redact.String(firstLine(cause))
+	m.Stopped = x.redact.String(firstLine(bare(cause)))
 	if err := x.markNotRun(func(int, *evidence.Outcome) error { return nil }); err != nil {
 		return stoppedError{withTrouble(cause, err)}
 	}

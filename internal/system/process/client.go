@@ -373,9 +373,21 @@ func (c *Client) ended(why *Fault, inFlight int) {
 		c.mu.Unlock()
 	}
 	if c.deaths.Add(1) >= deadAfter {
-		text := fmt.Sprintf("the program ended %d times without an answer in between, so the rest was not tried; the last time: %s", deadAfter, why.Message)
-		_ = c.die(errors.New(text + quoted(why.Detail)))
+		_ = c.die(&GoneError{why})
 	}
+}
+
+// GoneError says that a program ended too often.
+type GoneError struct{ last *Fault }
+
+// Error quotes what the program said at last.
+func (e *GoneError) Error() string {
+	return fmt.Sprintf("%v; the last time: %s%s", e.Bare(), e.last.Message, quoted(e.last.Detail))
+}
+
+// Bare is the error without what the program said.
+func (e *GoneError) Bare() error {
+	return fmt.Errorf("the program ended %d times without an answer in between, so the rest was not tried", deadAfter)
 }
 
 // quoted indents the lines of a detail below a message.

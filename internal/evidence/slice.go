@@ -20,9 +20,6 @@ const (
 	TruncatedSlice = "context_truncated"
 )
 
-// IsStagedSlice reports whether a slice needs a staged system.
-func IsStagedSlice(name string) bool { return name == PositionSlice || name == TruncatedSlice }
-
 // SliceValues returns the value of a case and its execution in each slice of a
 // run; [NoSlice] where it is in none.
 func SliceValues(m *Manifest, c *Case, e *Execution) []string {

@@ -376,13 +376,3 @@ func contradictsLock(m *evidence.Manifest, l *Lock, name string) string {
 	}
 	return unfit(m, name)
 }
-
-// LockOf returns the lock that pins what was found, without the place of its
-// bytes. Digest is that of the zip or of run.json.
-func LockOf(m *evidence.Manifest, digest string, now time.Time) (*Lock, error) {
-	if m.CI == nil {
-		return nil, fmt.Errorf("%s was not made in GitHub Actions, so it cannot be pinned", m.ID)
-	}
-	return &Lock{Schema: LockSchema, RepositoryID: m.CI.RepositoryID, Name: m.Name, RunID: m.CI.RunID, Commit: m.CI.SHA,
-		SuiteDigest: m.SuiteDigest, Digest: digest, RecordedAt: now.UTC().Truncate(time.Second)}, nil
-}

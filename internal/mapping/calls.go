@@ -141,16 +141,6 @@ func CompileCalls(calls *Calls, expand func(key, text string) string) (*Sequence
 	return s, c.problems
 }
 
-// CompileCall checks one request that stands for itself, such as that of a stage.
-// documents are the names that its templates may use beside those of the case.
-func CompileCall(r *Request, documents []string, expand func(key, text string) string) (*Call, []Problem) {
-	c := &compiler{}
-	if expand == nil {
-		expand = func(_, text string) string { return text }
-	}
-	return c.call(r, r.Name, "POST", documents, expand), c.problems
-}
-
 // bodiless reports whether a method sends no body of itself.
 func bodiless(method string) bool { return method == "GET" || method == "DELETE" }
 

@@ -79,7 +79,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	if err := cfg.check(); err != nil {
 		return Summary{}, err
 	}
-	r := &run{cfg: cfg, ctx: ctx, start: cfg.Now(), inFlight: map[int]context.CancelFunc{}, tally: tally{total: cfg.Len}, breaker: newBreaker(cfg.StopAfter, cfg.Concurrency)}
+	r := &run{cfg: cfg, ctx: ctx, inFlight: map[int]context.CancelFunc{}, tally: tally{total: cfg.Len}, breaker: newBreaker(cfg.StopAfter, cfg.Concurrency)}
 	if cfg.Judging > 0 {
 		r.places = make(chan struct{}, cfg.Judging)
 	}
@@ -114,9 +114,8 @@ func (cfg *Config) check() error {
 
 // run is the state of one call of Run.
 type run struct {
-	cfg   Config
-	ctx   context.Context
-	start time.Time
+	cfg Config
+	ctx context.Context
 
 	places  chan struct{} // holds one for each case that is being judged; nil when judging is part of the call
 	judging sync.WaitGroup
@@ -320,7 +319,7 @@ func (r *run) report() {
 		return
 	}
 	t := &r.tally
-	r.cfg.Progress(Progress{Total: t.total, Skipped: t.skipped, Finished: t.finished, OK: t.ok, Elapsed: r.cfg.Now().Sub(r.start)})
+	r.cfg.Progress(Progress{Total: t.total, Skipped: t.skipped, Finished: t.finished, OK: t.ok})
 }
 
 // SpentError says that what a run may use is used up. No case starts any more,

@@ -584,16 +584,6 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-func TestProgress(t *testing.T) {
-	p := runner.Progress{Total: 100, Skipped: 20, Finished: 20, Elapsed: 10 * time.Second}
-	if p.Rate() != 2 || p.Left() != 30*time.Second {
-		t.Errorf("rate %v, left %s, want 2 and 30s", p.Rate(), p.Left())
-	}
-	if none := (runner.Progress{Total: 5}); none.Rate() != 0 || none.Left() != -1 {
-		t.Errorf("rate %v, left %s, want 0 and unknown", none.Rate(), none.Left())
-	}
-}
-
 // While answers are judged the system is called for others: n cases of a call and
 // a judgment that both wait for as many others would not end otherwise.
 func TestJudgingOverlaps(t *testing.T) {

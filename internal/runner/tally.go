@@ -3,7 +3,6 @@ package runner
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 )
@@ -14,25 +13,6 @@ type Progress struct {
 	Skipped  int // finished by an earlier run, as far as they were met
 	Finished int // by this run
 	OK       int // of Finished, those with an output
-	Elapsed  time.Duration
-}
-
-// Rate returns the cases finished per second, or 0 when no time has passed.
-func (p Progress) Rate() float64 {
-	if p.Elapsed <= 0 {
-		return 0
-	}
-	return float64(p.Finished) / p.Elapsed.Seconds()
-}
-
-// Left estimates the time until the run ends, or returns -1 when nothing is
-// known yet.
-func (p Progress) Left() time.Duration {
-	if p.Finished == 0 {
-		return -1
-	}
-	left := float64(p.Total-p.Skipped-p.Finished) / float64(p.Finished)
-	return time.Duration(left * float64(p.Elapsed))
 }
 
 // Summary says how the cases of a run ended.

@@ -134,14 +134,6 @@ func (t *exactTest) rulesOut(d, tail float64) bool {
 	return true
 }
 
-// p returns the p value of the table for the hypothesis that the difference is
-// d in (-1, 1), or lower.
-func (t *exactTest) p(d float64) float64 {
-	r := t.region(d)
-	p, _ := r.most()
-	return p
-}
-
 // score is Tango's statistic of a table for a difference d in (-1, 1): how
 // many standard errors, under d, the observed difference lies above d.
 func (t *exactTest) score(wins, losses int, d float64) float64 {

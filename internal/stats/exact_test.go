@@ -8,6 +8,14 @@ import (
 	"pgregory.net/rapid"
 )
 
+// p returns the p value of the table for the hypothesis that the difference is
+// d in (-1, 1), or lower.
+func (t *exactTest) p(d float64) float64 {
+	r := t.region(d)
+	p, _ := r.most()
+	return p
+}
+
 // TestExactGolden: p values by an independent implementation on a grid of
 // 20,001 loss probabilities (statistics.json), printed to six decimals.
 func TestExactGolden(t *testing.T) {

@@ -61,6 +61,8 @@ func Reachable(p *policy.Policy, specs []evidence.MetricSpec, eligible map[strin
 // find fills in what the rule can decide about the metric.
 func (r *Reach) find(spec evidence.MetricSpec, level float64) {
 	switch {
+	case r.Rule.Correction != "": // the labels decide as well
+		r.NeverPass, r.NeverFail = false, false
 	case r.Rule.Kind == policy.ObservedCount:
 		if spec.Kind == evidence.Rate {
 			r.count(*r.Rule.MaxFailures)

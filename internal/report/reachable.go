@@ -27,6 +27,8 @@ func reachWords(r decide.Reach, total int) string {
 		return "can decide nothing: no case carries what " + Clean(r.Rule.Metric) + " needs"
 	case r.Rule.ManualReview:
 		return "is always MANUAL_REVIEW: the policy asks for a person"
+	case r.Rule.Correction != "":
+		return "is corrected for its judge's error, so that what it can decide depends on people's labels too"
 	case r.NeverPass:
 		return fmt.Sprintf("can never PASS with %s%s: %s%s", casesWord(r, total), bestWords(r), needWords(r), failWords(r, "; "))
 	case r.PassFrom != nil || r.PassTo != nil:

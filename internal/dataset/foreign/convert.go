@@ -387,6 +387,9 @@ func setQuestion(b *built, target string, v evidence.Value, table bool) string {
 	}
 	switch v.Kind() {
 	case '[':
+		if len(distinct(v)) == 0 {
+			return "the question is empty"
+		}
 		b.put("input.messages", v)
 	case '{':
 		b.put("input", v)
@@ -416,6 +419,7 @@ func (r *reader) setAnswer(b *built, number int, f Field, v evidence.Value, tabl
 		answers := distinct(v)
 		switch len(answers) {
 		case 0:
+			r.note(number, "the "+f.Target+" of %s is an empty list, so that nothing is expected")
 		case 1:
 			return r.set(b, number, Field{Target: f.Target}, answers[0], false)
 		default:

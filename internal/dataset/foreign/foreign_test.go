@@ -242,6 +242,8 @@ tests:
 `, Spec{},
 			outcome{format: "ragas", cases: []string{`{"input":{"question":"A?"},"expected":{"gold_context":[{"doc_id":"gold-1","text":"c"}]}}`, `{"input":{"question":"B?"}}`, `{"input":{"question":"C?"},"expected":{"answer":{"any_of":["","x"]}}}`},
 				notes: []string{"the expected.answer of 2 rows (first: row 1) is an empty text, so that nothing is expected"}}},
+		{"lists that are empty", "t.jsonl", "{\"input\": \"A?\", \"ideal\": []}\n{\"input\": [], \"ideal\": \"x\"}\n", Spec{},
+			outcome{format: "openai_evals", cases: []string{`{"input":{"question":"A?"}}`}, refused: []string{`2/2: field "input": the question is empty`}, notes: []string{"the expected.answer of row 1 is an empty list, so that nothing is expected"}}},
 		{"cells of what is not there, and an object as a label", "t.csv", "id,question,answer,relevant\n1,A?,NaN,\"{\"\"doc_id\"\": \"\"d1\"\", \"\"grade\"\": 2}\"\n2,B?,None,\"{'doc_id': 'd2'}\"\n3,C?,nan,\n4,D?,NaN,\n", Spec{},
 			outcome{format: "csv", cases: []string{`{"id":"1","input":{"question":"A?"},"expected":{"answer":"NaN","relevant":[{"doc_id":"d1","grade":2}]}}`, `{"id":"2","input":{"question":"B?"},"expected":{"answer":"None","relevant":[{"doc_id":"d2"}]}}`, `{"id":"3","input":{"question":"C?"},"expected":{"answer":"nan"}}`, `{"id":"4","input":{"question":"D?"},"expected":{"answer":"NaN"}}`},
 				notes: []string{`the cell "answer" of 2 rows (first: row 1) is NaN, which is taken as that text: leave it empty where there is nothing`, `the cell "answer" of row 2 is None, which is taken as that text: leave it empty where there is nothing`,

@@ -287,6 +287,59 @@ func TestMovedPolicies(t *testing.T) {
 	})
 }
 
+// TestPinnedBytes: a pin is read from each place that a lock can name, and what
+// lies there in its stead is no reference.
+func TestPinnedBytes(t *testing.T) {
+	t.Parallel()
+	s := begun(t)
+	lock := s.pin(101, "c1")
+	var zipped []byte
+	s.gh.Do(func(w *world) {
+		zipped = w.Artifacts[0].Bytes
+		w.Assets = []githubtest.Asset{{ID: 9, Tag: "v1.0.0", Name: "baseline.zip", Bytes: zipped}}
+	})
+	files := unzipped(t, zipped)
+	in := func(place, bytes string) string {
+		before, _, _ := strings.Cut(lock, `"artifact_id"`)
+		return strings.Replace(before, githubtest.Digest(zipped), githubtest.Digest([]byte(bytes)), 1) + place + "}"
+	}
+	s.commit("c2", edit{
+		"artifact.json": lock, "asset.json": in(`"release_asset": {"tag": "v1.0.0", "name": "baseline.zip"}`, string(zipped)),
+		"zip.json": in(`"bundle": "pins/a.zip"`, string(zipped)), "pins/a.zip": string(zipped),
+		"directory.json": in(`"bundle": "pins/b"`, files["run.json"]), "pins/b/run.json": files["run.json"], "pins/b/judgments.jsonl": files["judgments.jsonl"],
+	})
+	s.push(nil).ends(3)
+	pins := func(o *outcome) int {
+		n := 0
+		for _, c := range o.document().Comparisons {
+			if c.Role == "pin" {
+				n++
+			}
+		}
+		return n
+	}
+	for i, name := range []string{"artifact", "asset", "zip", "directory"} {
+		with := map[string]string{"baseline-lock": name + ".json"}
+		for what, o := range map[string]*outcome{"pull request": s.open(pull{number: i + 1, edit: edit{"README.md": "x"}}, with).ends(3).usual(), "nightly": s.nightly(with).ends(3).usual()} {
+			if pins(o) != 1 {
+				t.Errorf("%s, %s: %d pinned comparisons", name, what, pins(o))
+			}
+		}
+	}
+	other := string(zipped) + "x"
+	s.commit("c3", edit{"pins/a.zip": other, "pins/b/run.json": files["run.json"] + " "})
+	s.gh.Do(func(w *world) { w.Assets[0].Bytes = []byte(other) })
+	for i, name := range []string{"asset", "zip", "directory"} {
+		o := s.open(pull{number: 10 + i, edit: edit{"README.md": "x"}}, map[string]string{"baseline-lock": name + ".json"}).ends(2).outputs("baseline-state=found")
+		if a := o.failure(); a.Title != "Could not read the pinned reference" || pins(o) != 0 {
+			t.Errorf("%s: the error is %+v, %d pinned comparisons", name, a, pins(o))
+		} else {
+			says(t, "error", a.Message, "the lock says sha256:", "correct the lock on the base branch")
+		}
+		says(t, "comment", s.comment(10+i), "### 🔴 Gate: BLOCK (exit 2)\n\n**Could not read the pinned reference**")
+	}
+}
+
 // TestMovedSuite: a suite is held against what it was, wherever it lies now, as
 // long as the gate keeps its name. Under another name it is a new gate, which the
 // comment says.

@@ -259,10 +259,14 @@ func (j *ciJob) unreadable(doc *report.Document, baseline, pin *github.Baseline)
 		}
 	case baseline.State == github.Unavailable:
 		t.Title, t.Err = "Could not look for the baseline", baseline.Err
-		t.Remedy = remedy(t.Err, "actions: read")
+		if t.Remedy = remedy(t.Err, "actions: read"); github.IsRefused(t.Err) {
+			t.Remedy = "run the workflow on the base branch again: its next result takes the place of this one"
+		}
 	case pin != nil && pin.State == github.Unavailable:
 		t.Title, t.Err = "Could not read the pinned reference", pin.Err
-		t.Remedy = remedy(t.Err, "actions: read, contents: read")
+		if t.Remedy = remedy(t.Err, "actions: read, contents: read"); github.IsRefused(t.Err) {
+			t.Remedy = "correct the lock on the base branch, or put the bytes that it names in their place"
+		}
 	default:
 		return
 	}

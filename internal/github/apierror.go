@@ -81,6 +81,13 @@ func IsNotFound(err error) bool { return reasonOf(err) == NotFound }
 // do what it was used for: 401, 403, or 404 where it may not even see.
 func IsDenied(err error) bool { return reasonOf(err) == Denied || IsNotFound(err) }
 
+// IsRefused reports whether an error is that bytes are there which must not be
+// used: they are not what was announced, or lie where nothing is fetched from.
+func IsRefused(err error) bool {
+	var refused refusal
+	return errors.As(err, &refused)
+}
+
 // reasonOf returns the reason of an [APIError], or "".
 func reasonOf(err error) Reason {
 	var e *APIError

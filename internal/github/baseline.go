@@ -571,7 +571,7 @@ func (s *search) unusable(err error) (why string, _ error) {
 		return "its artifact is gone: " + err.Error(), nil
 	case errors.As(err, &refused):
 		// Something is there and nobody knows what: that is no "none".
-		s.unavailable = &APIError{Doing: "download the baseline", Reason: Unexpected, Message: string(refused)}
+		s.unavailable = &APIError{Doing: "download the baseline", Reason: Unexpected, Message: string(refused), Err: refused}
 		return string(refused), nil
 	}
 	return "", err

@@ -46,15 +46,16 @@ func (c *Client) downloadArtifact(ctx context.Context, a *Artifact, dir string) 
 		return "", tooLarge(a.Bytes)
 	}
 	id := strconv.FormatInt(a.ID, 10)
-	return c.download(ctx, "download artifact "+id, c.repo("actions", "artifacts", id, "zip"), "", a.Digest, dir)
+	return c.download(ctx, "download artifact "+id, c.repo("actions", "artifacts", id, "zip"), "", a.Digest, "GitHub", dir)
 }
 
 func tooLarge(n int64) error {
 	return refusal(fmt.Sprintf("it has %d bytes, at most %d are downloaded", n, int64(maxArtifact)))
 }
 
-// download stores what the API leads to, and checks its digest when there is one.
-func (c *Client) download(ctx context.Context, doing, path, accept, digest, dir string) (string, error) {
+// download stores what the API leads to, and checks its digest when there is one,
+// which says who says it.
+func (c *Client) download(ctx context.Context, doing, path, accept, digest, who, dir string) (string, error) {
 	f, err := os.CreateTemp(dir, "baseline-*.zip")
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", doing, err)
@@ -64,7 +65,7 @@ func (c *Client) download(ctx context.Context, doing, path, accept, digest, dir 
 		err = closeErr
 	}
 	if err == nil && digest != "" && "sha256:"+sum != digest {
-		err = refusal(fmt.Sprintf("its bytes have the digest sha256:%s, GitHub says %s", sum, digest))
+		err = refusal(fmt.Sprintf("its bytes have the digest sha256:%s, %s says %s", sum, who, digest))
 	}
 	if err != nil {
 		os.Remove(f.Name())

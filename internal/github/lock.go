@@ -292,7 +292,7 @@ func (s *search) pinnedAsset(ctx context.Context) (string, error) {
 				return "", tooLarge(a.Bytes)
 			}
 			id := strconv.FormatInt(a.ID, 10)
-			return s.client.download(ctx, "download release asset "+id, s.client.repo("releases", "assets", id), octetStream, lock.Digest, s.q.Dir)
+			return s.client.download(ctx, "download release asset "+id, s.client.repo("releases", "assets", id), octetStream, lock.Digest, "the lock", s.q.Dir)
 		}
 	}
 	return "", fmt.Errorf("%w: the release %s has no asset %s", errExpired, clean(lock.Asset.Tag), clean(lock.Asset.Name))

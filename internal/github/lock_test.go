@@ -123,7 +123,7 @@ func TestPinnedPoison(t *testing.T) {
 		{"asset was replaced", func(b *bench, l *Lock) {
 			inAsset(l)
 			b.Do(func(w *githubtest.World) { w.Assets[0].Bytes = []byte("other") })
-		}, nil, "digest", Unavailable},
+		}, nil, "the lock says sha256:", Unavailable},
 		{"no such release", func(_ *bench, l *Lock) { inAsset(l); l.Asset.Tag = "v2" }, nil, "no release v2", Expired},
 		{"no such asset", func(_ *bench, l *Lock) { inAsset(l); l.Asset.Name = "x" }, nil, "no asset x", Expired},
 		{"zip was changed", func(b *bench, l *Lock) {

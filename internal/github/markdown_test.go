@@ -52,13 +52,21 @@ func TestNothingForeignGetsOut(t *testing.T) {
 	})
 }
 
-// TestTroubleBesideADecision: the gate stays the first line.
+// TestTroubleBesideADecision: the gate stays the first line, and why it blocks
+// stands right below it, a FAIL before the trouble.
 func TestTroubleBesideADecision(t *testing.T) {
 	p := Publication{ExitCode: 2, Document: aResult(), Trouble: &Trouble{Title: "The baseline could not be looked for", Err: errors.New("GitHub answered 502")}}
 	for _, budget := range []int{2000, maxComment} {
 		text, err := p.markdown(budget)
 		if err != nil || len(text) > budget || !strings.HasPrefix(text, "### 🔴 Gate: BLOCK") || !strings.Contains(text, "**The baseline could not be looked for**\n\n- `GitHub answered 502`\n") {
 			t.Errorf("%v, %d bytes\n%s", err, len(text), text)
+		}
+	}
+	trouble := "**The baseline could not be looked for**\n\n- `GitHub answered 502`\n\n"
+	for code, want := range map[int]string{2: "### 🔴 Gate: BLOCK (exit 1)\n\n" + trouble, 1: "### 🔴 Gate: BLOCK (exit 1)\n\n" + report.Prose(p.Document.Gate.Meaning) + "\n\n" + trouble} {
+		p.ExitCode = code
+		if text, err := p.markdown(maxComment); err != nil || !strings.HasPrefix(text, want) {
+			t.Errorf("%v, want it to begin with\n%s\ngot\n%s", err, want, text)
 		}
 	}
 	p.Trouble.Err = errors.New(strings.Repeat("a line\n", 100_000))

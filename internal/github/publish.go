@@ -477,7 +477,17 @@ func (p *Publication) markdown(budget int) (string, error) {
 	if err != nil || trouble == "" {
 		return b.String(), err
 	}
-	return strings.TrimRight(b.String(), "\n") + "\n\n" + trouble, nil
+	// Below the gate, and below what it means where that is the graver.
+	parts := strings.SplitN(b.String(), "\n\n", 3)
+	at := 1
+	if p.ExitCode == decide.ExitFail {
+		at = 2
+	}
+	if at >= len(parts) {
+		return strings.TrimRight(b.String(), "\n") + "\n\n" + trouble, nil
+	}
+	parts = slices.Insert(parts, at, strings.TrimRight(trouble, "\n"))
+	return strings.Join(parts, "\n\n"), nil
 }
 
 // troubleMarkdown tells of trouble. Its texts name files and quote lines of

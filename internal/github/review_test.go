@@ -71,6 +71,10 @@ func TestReview(t *testing.T) {
 		{"by the author without access", events(labelled("author", 70, 20)), "no write access"},
 		{"by nobody known", events(labelled("ghost", 9, 20)), "no write access"},
 		{"by a bot, as the pull request's own workflow is", events(githubtest.IssueEvent{Event: "labeled", Label: reviewLabel, Login: "github-actions[bot]", ID: 41, Type: "Bot", At: at(20)}), "no person"},
+		{"by an app that is called like a person", func(p *githubtest.Pull, w *githubtest.World) {
+			w.Permissions["robot"], w.UserIDs["robot"] = "write", 42
+			p.Events = []githubtest.IssueEvent{{Event: "labeled", Label: reviewLabel, Login: "robot", ID: 42, Type: "Bot", At: at(20)}}
+		}, "no person"},
 		{"by an account whose login somebody else has now", events(labelled("maintainer", 6, 20)), "no write access"},
 		{"first by the maintainer, then by the author", events(labelled("maintainer", 60, 25), labelled("author", 70, 20)), "no write access"},
 		{"another label", events(githubtest.IssueEvent{Event: "labeled", Label: "docs", Login: "maintainer", ID: 60, At: at(20)}), "nothing says who"},

@@ -13,6 +13,8 @@ type answer struct {
 	newest string // first or last: which turn is the answer
 	text   string
 	points float64
+	inside bool // in the list of sources
+	partly bool // the first of several texts that are no alternatives
 }
 
 // findAnswers returns the places that may hold the answer, the best first.
@@ -108,7 +110,10 @@ func answerAt(p *place, question []string) *answer {
 func outside(path []step) bool {
 	for i, s := range path {
 		k := flat(s.key)
-		if has(k, "generat") { // retrieval_augmented_generation
+		switch {
+		case has(k, "generat"): // retrieval_augmented_generation
+			continue
+		case k == "history" && i+1 < len(path) && isAssistant(path[i+1].is): // with what was just said
 			continue
 		}
 		if has(k, "source", "citation", "annotation", "reference", "retriev", "document", "chunk", "snippet", "passage", "hits", "error", "usage", "history", "failure", "toolcall", "grounding", "searchresult", "metadata", "feedback", "prompt", "logprob", "highlight", "followup") ||
@@ -162,6 +167,8 @@ func (a *answer) pick(texts []int) {
 		}
 		texts = slices.DeleteFunc(slices.Clone(texts), func(i int) bool { return up[i] != turn })
 	} else if !a.joins() {
+		several := slices.ContainsFunc(p.path, func(s step) bool { return s.each }) && !slices.ContainsFunc(p.path, func(s step) bool { return isAlternatives(s.key) })
+		a.partly = several && len(texts) > 1
 		texts = texts[:1]
 	}
 	var b strings.Builder

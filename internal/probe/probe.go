@@ -118,7 +118,10 @@ func Propose(body evidence.Value, question []string) *Proposal {
 	lists := findLists(places, cited)
 	answers := findAnswers(places, question)
 	p.sources(lists)
-	answers = slices.DeleteFunc(answers, func(a *answer) bool { return p.list != nil && below(a.place.path, p.list.place.path) })
+	answers = slices.DeleteFunc(answers, func(a *answer) bool {
+		a.inside = p.list != nil && below(a.place.path, p.list.place.path)
+		return a.inside && answerWord(lastKey(a.place.path)) < 10
+	})
 	if p.Fault == "" && len(answers) > 0 {
 		p.Answer = answers[0].propose(answers)
 	}
@@ -199,6 +202,12 @@ func (a *answer) propose(all []*answer) *Answer {
 		out.Sure = Likely
 	default:
 		out.Sure = Unsure
+	}
+	if a.partly {
+		out.Sure, out.Why = Unsure, out.Why+", the first of several"
+	}
+	if a.inside {
+		out.Sure, out.Why = Unsure, out.Why+" of the first source"
 	}
 	if second > 0 && out.Sure != Sure {
 		out.Why += "; other texts could be meant too"
@@ -309,6 +318,10 @@ func (l *list) propose() *Sources {
 		s.Sure = Likely
 	default:
 		s.Sure = Unsure
+	}
+	if isTitle(doc.columns[0].key()) && slices.ContainsFunc(doc.texts, func(t string) bool { return t != "" && !fileLike().MatchString(t) }) {
+		s.Sure = Unsure
+		s.Why += ", which need not tell documents apart"
 	}
 	return s
 }

@@ -244,6 +244,54 @@ func TestUnaided(t *testing.T) {
 	golden(t, "unaided", text)
 }
 
+// Shapes of no service that we know, with what leads astray: an echo, titles, ranks,
+// distances, ids that name no document. What is not certain is not said to be.
+func TestUnheardOf(t *testing.T) {
+	const p1 = "Every battery that we sell is covered for 24 months, counted from delivery."
+	const p2 = "The cover ends early when the pack was opened by somebody else."
+	for _, c := range []struct {
+		name, body   string
+		answer, docs string
+		sure, likely Sureness // of the answer, of the sources: at most
+		score        string
+	}{
+		{"an echo of the question, ids beside titles, ranks", `{"query":"` + question + `","output":{"final":"It is covered for 24 months."},"hits":[{"title":"Battery","uid":"d-1","rank":1,"snippet":"` + p1 + `"},{"title":"Cover","uid":"d-7","rank":2,"snippet":"` + p2 + `"}]}`,
+			"It is covered for 24 months.", "d-1 d-7", Unsure, Likely, ""},
+		{"titles alone", `{"message":"It is covered for 24 months.","references":[{"rank":1,"title":"Battery warranty","excerpt":"` + p1 + `"},{"rank":2,"title":"Battery warranty","excerpt":"` + p2 + `"}]}`,
+			"It is covered for 24 months.", "Battery warranty Battery warranty", Likely, Unsure, ""},
+		{"who it is sent to is no document", `[{"recipient_id":"u1","text":"It is covered for 24 months."},{"recipient_id":"u1","text":"May I do something else for you?"}]`,
+			"It is covered for 24 months.", "", Unsure, Sure, ""},
+		{"an answer in each source", `{"answers":[{"answer":"24 months","score":0.92,"context":"` + p1 + `","document_id":"d1"},{"answer":"half charge","score":0.03,"context":"` + p2 + `","document_id":"d9"}]}`,
+			"24 months", "d1 d9", Unsure, Likely, "score"},
+		{"a score that is a rank", `{"history":[{"role":"user","content":"` + question + `"},{"role":"assistant","content":"It is covered for 24 months."}],"chunks":[{"file":"a.md","score":1,"body":"` + p1 + `"},{"file":"b.md","score":2,"body":"` + p2 + `"}]}`,
+			"It is covered for 24 months.", "a.md b.md", Sure, Sure, ""},
+		{"a distance", `{"text":"It is covered for 24 months.","matches":[{"distance":0.12,"metadata":{"path":"a.md","text":"` + p1 + `"}},{"distance":0.55,"metadata":{"path":"b.md","text":"` + p2 + `"}}]}`,
+			"It is covered for 24 months.", "a.md b.md", Likely, Sure, ""},
+		{"the prompt", `{"answer":"It is covered for 24 months.","debug":{"prompt":"You are an assistant. ` + p1 + ` ` + p2 + ` ` + question + `","retrieved":[{"key":"kb-0","sim":0.9,"content":"` + p1 + `"},{"key":"kb-1","sim":0.4,"content":"` + p2 + `"}]}}`,
+			"It is covered for 24 months.", "kb-0 kb-1", Sure, Likely, ""},
+		{"JSON in text", `{"statusCode":200,"body":"{\"answer\":\"It is covered for 24 months.\",\"evidence\":[{\"doc\":\"kb-1\",\"passage\":\"` + p1 + `\"}]}"}`,
+			"It is covered for 24 months.", "kb-1", Sure, Likely, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v, err := evidence.ParseJSON([]byte(c.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := Propose(v, []string{question})
+			o := compare(t, p, v, c.answer, strings.Fields(c.docs))
+			if got := strings.Join(docsOf(t, p, v), " "); p.Answer == nil || answerOf(t, p, v) != c.answer || got != c.docs {
+				t.Fatalf("%s (documents %s)", o.detail, got)
+			}
+			if p.Answer.Sure > c.sure || p.Sources != nil && p.Sources.Sure > c.likely {
+				t.Errorf("answer %s, sources %+v: too sure", p.Answer.Sure, p.Sources)
+			}
+			if p.Sources != nil && strings.Join(p.Sources.Score.Paths, "") != c.score {
+				t.Errorf("score at %q, want %q", p.Sources.Score.Paths, c.score)
+			}
+		})
+	}
+}
+
 // golden compares a part of docs/endpoints.md with what a test computes.
 func golden(t *testing.T, name, want string) {
 	t.Helper()

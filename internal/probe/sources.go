@@ -383,6 +383,9 @@ func (l *list) choose(cols []*column, cited map[string]bool) {
 		return word*2 + min(averageLength(c.values)/20, 6)
 	}, func(v *node) bool { return v.kind == '"' && v.inner == nil })
 	l.score = other(cols, func(c *column) int { return scoreWord(c.key())*4 - len(c.path) }, func(v *node) bool { return v.kind == '0' })
+	if l.score.ok() && isRank(l.score.columns[0].values) {
+		l.score = &choice{}
+	}
 	l.chunk = other(cols, func(c *column) int {
 		if l.doc.ok() && slices.Contains(l.doc.columns, c) || constant(c.values) {
 			return -1
@@ -396,6 +399,19 @@ func (l *list) choose(cols []*column, cited map[string]bool) {
 			l.chunk = &choice{} // the document once more
 		}
 	}
+}
+
+// isRank reports whether numbers only count the elements.
+func isRank(values []*node) bool {
+	for i, v := range values {
+		if v == nil {
+			return false
+		}
+		if n, err := strconv.Atoi(v.text); err != nil || n != i && n != i+1 {
+			return false
+		}
+	}
+	return len(values) > 1
 }
 
 // constant reports whether several values are all the same.

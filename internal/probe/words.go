@@ -78,7 +78,7 @@ func answerWord(key string) int {
 func docWord(key, parent string) int {
 	k, up := flat(key), flat(parent)
 	switch {
-	case has(k, "dataset", "index", "collection", "knowledgebase", "brain", "tenant", "workspace", "conversation", "message", "account", "embedding", "model", "tracking"),
+	case has(k, "dataset", "index", "collection", "knowledgebase", "brain", "tenant", "workspace", "conversation", "message", "account", "embedding", "model", "tracking", "recipient", "sender", "user", "session", "request", "trace", "thread"),
 		is(k, "type", "object", "lang", "language", "status", "role", "kind", "mime", "mimetype", "contenttype"):
 		return -10
 	case has(k, "chunk", "segment", "split", "node", "passage", "block", "snippet"):
@@ -95,17 +95,20 @@ func docWord(key, parent string) int {
 		return 6
 	case is(k, "uri", "url", "link", "href", "sourceuri", "sourceurl", "permalink", "semanticidentifier"), strings.HasSuffix(k, "sourceuri"):
 		return 6
-	case is(k, "id", "uuid", "key"):
+	case is(k, "id", "uuid", "uid", "guid", "key"):
 		return 5
-	case is(k, "title", "name", "documenttitle"):
+	case isTitle(key):
 		return 4
 	case strings.HasSuffix(k, "docid"), strings.HasSuffix(k, "documentid"):
 		return 9
 	case strings.HasSuffix(k, "id"):
-		return 3
+		return 5
 	}
 	return -10
 }
+
+// isTitle reports whether a key holds what a document is called.
+func isTitle(key string) bool { return is(flat(key), "title", "name", "documenttitle") }
 
 // chunkWord says how much a key promises to name a passage inside a document.
 func chunkWord(key, parent string) int {
@@ -115,7 +118,7 @@ func chunkWord(key, parent string) int {
 		return 10
 	case is(k, "chunk", "chunkindex", "chunkind", "segment", "passage", "chunknumber"):
 		return 8
-	case is(k, "id", "uuid", "key") && !has(flat(parent), "doc", "file", "reference", "source", "article", "artifact"):
+	case is(k, "id", "uuid", "uid", "guid", "key") && !has(flat(parent), "doc", "file", "reference", "source", "article", "artifact"):
 		return 6
 	case is(k, "startindex", "offset"):
 		return 3
@@ -131,7 +134,7 @@ func scoreWord(key string) int {
 		return 10
 	case has(k, "score"):
 		return 7
-	case is(k, "certainty", "confidence", "distance"):
+	case is(k, "certainty", "confidence"): // a distance is none: it is best when it is small
 		return 5
 	}
 	return -10

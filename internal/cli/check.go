@@ -111,13 +111,6 @@ func (e *Env) printProject(p *project) {
 	fmt.Fprintln(e.Stdout)
 }
 
-func countCases(n int) string {
-	if n == 1 {
-		return "1 case"
-	}
-	return fmt.Sprintf("%d cases", n)
-}
-
 // callOnce calls the system for one case and shows what came of it.
 func (x *activeRun) callOnce(ctx context.Context, index int, full, once bool) error {
 	ctx, stop, err := x.startService(ctx)

@@ -185,10 +185,3 @@ func (x *activeRun) deployedNote() string {
 	}
 	return fmt.Sprintf("the %s changed during the run, from %s to %s, so no rule is a PASS: run again when the deployment is done", what, report.Clean(x.deployed.said.First), report.Clean(x.deployed.said.Last))
 }
-
-func choose(b bool, yes, no string) string {
-	if b {
-		return yes
-	}
-	return no
-}

@@ -236,7 +236,7 @@ func (e *Env) convert(im *imported, f importFlags) error {
 	if result.Format != "" { // "" when no row could be read
 		form = " as " + result.Format
 	}
-	fmt.Fprintf(e.Stdout, "Read %s%s: %s.\n", filepath.ToSlash(path), form, countRows(result.Rows))
+	fmt.Fprintf(e.Stdout, "Read %s%s: %s.\n", filepath.ToSlash(path), form, countOf(result.Rows, "row"))
 	for _, note := range result.Notes {
 		fmt.Fprintf(e.Stdout, "  %s\n", note)
 	}
@@ -252,13 +252,6 @@ func (e *Env) convert(im *imported, f importFlags) error {
 	return nil
 }
 
-func countRows(n int) string {
-	if n == 1 {
-		return "1 row"
-	}
-	return fmt.Sprintf("%d rows", n)
-}
-
 // refusals reports every row that was not taken. Unless they are to be skipped
 // they are an error, and nothing is written.
 func (e *Env) refusals(im *imported, skip bool) error {
@@ -270,14 +263,14 @@ func (e *Env) refusals(im *imported, skip bool) error {
 			p := r.Problem()
 			fmt.Fprintf(e.Stderr, "left out: %s\n  at %s\n", p.Message, p.Place())
 		}
-		fmt.Fprintf(e.Stdout, "Left out %s that cannot be taken; they are listed on standard error.\n", countRows(len(im.refused)))
+		fmt.Fprintf(e.Stdout, "Left out %s that cannot be taken; they are listed on standard error.\n", countOf(len(im.refused, "row")))
 		return nil
 	}
 	var problems problem.List
 	for _, r := range im.refused {
 		problems.Add(r.Problem())
 	}
-	problems.Add(problem.Problem{Message: fmt.Sprintf("%s cannot be taken, so nothing was written: correct them, or leave them out with --skip-invalid", countRows(len(im.refused)))})
+	problems.Add(problem.Problem{Message: fmt.Sprintf("%s cannot be taken, so nothing was written: correct them, or leave them out with --skip-invalid", countOf(len(im.refused, "row")))})
 	return problems.Err()
 }
 

@@ -371,13 +371,6 @@ func (r *reexecution) create(selection evidence.Digest) error {
 	return nil
 }
 
-func countOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // childManifest is that of the run that an arm makes: of the selected cases, the
 // criterion alone, and no policy.
 func (r *reexecution) childManifest(a *arm, work evidence.Digest) *evidence.Manifest {

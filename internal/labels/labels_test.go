@@ -1,6 +1,7 @@
 package labels
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -161,6 +162,30 @@ func TestSample(t *testing.T) {
 			t.Fatalf("%v does not begin with %v", more, got)
 		}
 	})
+}
+
+// TestSampleIsRandom: over many seeds every id is drawn as often as any other, and
+// first as often. (Seeds are fixed, and so is the result.)
+func TestSampleIsRandom(t *testing.T) {
+	const seeds, of, n = 3000, 12, 3
+	var ids []string
+	for i := range of {
+		ids = append(ids, string(rune('a'+i)))
+	}
+	drawn, first := map[string]int{}, map[string]int{}
+	for seed := range uint64(seeds) {
+		sample := Sample(ids, n, seed)
+		first[sample[0]]++
+		for _, id := range sample {
+			drawn[id]++
+		}
+	}
+	for _, id := range ids {
+		// 750 and 250 are expected; the standard deviations are 24 and 15.
+		if math.Abs(float64(drawn[id]-seeds*n/of)) > 5*24 || math.Abs(float64(first[id]-seeds/of)) > 5*15 {
+			t.Errorf("%s is drawn %d times, %d times as the first", id, drawn[id], first[id])
+		}
+	}
 }
 
 func TestSheets(t *testing.T) {

@@ -129,7 +129,8 @@ func TestSystemsPage(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			for _, cache := range []string{"0 hit/3 miss", "3 hit/0 miss"} {
-				run := exec.Command(bin, "run", "--config", filepath.Join(dir, suite))
+				run := exec.Command(bin, "run", "--config", suite)
+				run.Dir = dir // where a reader of the page stands
 				run.Env = append(os.Environ(), "OLOPROOF_HOME="+filepath.Join(dir, "home"), "OLOPROOF_ALLOW_EXEC=1")
 				out, err := run.CombinedOutput()
 				if err != nil {

@@ -226,8 +226,14 @@ func plain(err error) error {
 
 // Executable returns the SHA-256 of the file that a command starts in a directory.
 func Executable(command, dir string) (string, error) {
-	if filepath.Base(command) != command && !filepath.IsAbs(command) {
-		command = filepath.Join(dir, command)
+	if filepath.Base(command) != command { // else it is looked for on PATH
+		var err error
+		if !filepath.IsAbs(command) {
+			command = filepath.Join(dir, command)
+		}
+		if command, err = filepath.Abs(command); err != nil { // ./program is no name on PATH
+			return "", err
+		}
 	}
 	file, err := exec.LookPath(command)
 	if err != nil {

@@ -263,14 +263,14 @@ func (e *Env) refusals(im *imported, skip bool) error {
 			p := r.Problem()
 			fmt.Fprintf(e.Stderr, "left out: %s\n  at %s\n", p.Message, p.Place())
 		}
-		fmt.Fprintf(e.Stdout, "Left out %s that cannot be taken; they are listed on standard error.\n", countOf(len(im.refused, "row")))
+		fmt.Fprintf(e.Stdout, "Left out %s that cannot be taken; they are listed on standard error.\n", countOf(len(im.refused), "row"))
 		return nil
 	}
 	var problems problem.List
 	for _, r := range im.refused {
 		problems.Add(r.Problem())
 	}
-	problems.Add(problem.Problem{Message: fmt.Sprintf("%s cannot be taken, so nothing was written: correct them, or leave them out with --skip-invalid", countOf(len(im.refused, "row")))})
+	problems.Add(problem.Problem{Message: fmt.Sprintf("%s cannot be taken, so nothing was written: correct them, or leave them out with --skip-invalid", countOf(len(im.refused), "row"))})
 	return problems.Err()
 }
 

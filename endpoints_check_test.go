@@ -69,6 +69,7 @@ func TestCheckEndpoint(t *testing.T) {
 		{"/denied", "", 2, []string{"auth        401: the service wants to know who calls, and nothing was sent"}},
 		{"/denied", "    headers: {X-Key: \"${RAG_KEY}\"}\n", 2, []string{"auth        401: what X-Key holds does not let us in"}},
 		{"/forbidden", "    headers: {X-Key: \"${RAG_KEY}\"}\n", 2, []string{"auth        403: the service knows who calls by X-Key and refuses"}},
+		{"/denied", "    headers: {X-Access: \"${RAG_KEY}\"}\n", 2, []string{"auth        401: what X-Access holds does not let us in"}},
 		{"/shared", mapped, 0, []string{"the same answer and the same sources", "both calls were in one session (conversation_id)", "input tokens, then", "whole suite 2 cases, 8 at a time: less than a second"}},
 		{"/apart", mapped, 0, []string{"another answer; a model varies", "each call had a session of its own (chatId)"}},
 		{"/limited", "    output: text\n", 0, []string{"rate limits X-Ratelimit-Remaining: 1; 1 requests are left and the suite has 2 cases", "nothing in the answers names a session"}},

@@ -168,6 +168,11 @@ func (x *activeRun) describeConnection(w *watch) {
 			sent = append(sent, name)
 		}
 	}
+	for _, h := range x.project.suite.System.HTTP.Headers {
+		if name := http.CanonicalHeaderKey(h.Name); strings.Contains(h.Value, "${") && !slices.Contains(sent, name) {
+			sent = append(sent, name)
+		}
+	}
 	switch with := strings.Join(sent, ", "); {
 	case last.status == http.StatusUnauthorized && with == "":
 		endpointLine(out, "auth", "401: the service wants to know who calls, and nothing was sent; add system.http.auth")

@@ -120,6 +120,9 @@ func (e *Env) probe(ctx context.Context, f probeFlags, given []string) error {
 			return err
 		}
 	}
+	if f.from != "" && r.Status != 0 && r.Status/100 != 2 {
+		return problem.Errorf("%s holds an answer with status %d, not one to map: probe the service again with what it asks for, and the same --record", f.from, r.Status)
+	}
 	if err := r.look(); err != nil {
 		return err
 	}
@@ -381,6 +384,8 @@ func (r *probing) refused(resp *http.Response) error {
 	}
 	if message := messageOf(r.body); message != "" {
 		text += ": " + message
+	} else if body := bytes.TrimSpace(r.body); len(body) > 0 && body[0] != '<' {
+		text += ", its body begins: " + shown(string(body))
 	}
 	fix := ""
 	switch {
@@ -465,7 +470,8 @@ func withoutQueries(b []byte) []byte {
 	return queryOfURL().ReplaceAll(b, []byte("$1?"+redact.Marker))
 }
 
-// record keeps the answer in a new file.
+// record keeps the answer in a new file, or in that of an answer of another status
+// than 2xx.
 func (r *probing) record(path string) error {
 	kept := r.answered
 	if v, err := evidence.ParseJSON(r.body); err == nil {
@@ -481,7 +487,11 @@ func (r *probing) record(path string) error {
 	if err := enc.Encode(kept); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	mode := os.O_EXCL
+	if old := (&probing{}); old.read(path) == nil && old.Schema == recordSchema && old.Status/100 != 2 {
+		mode = os.O_TRUNC // what the service refused gives way
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|mode, 0o644)
 	if errors.Is(err, os.ErrExist) {
 		return usageError{fmt.Errorf("--record %s exists already: name another file, or move it away", path)}
 	}

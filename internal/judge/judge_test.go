@@ -144,6 +144,8 @@ func TestReplies(t *testing.T) {
 		{"an empty choice", []scriptedReply{{body: `{"model":"m","choices":[{"message":{"content":""}}]}`}}, 2, evidence.Missing, 0, evidence.ReasonJudgeReply, "empty", `{"model":"m","choices":[{"message":{"content":""}}]}`},
 		{"a refusal", []scriptedReply{{body: refusal}}, 2, evidence.Missing, 0, evidence.ReasonJudgeRefused, "I cannot judge this.", "I cannot judge this."},
 		{"a refusal, then a verdict", []scriptedReply{{body: refusal}, chat(no)}, 2, evidence.Judged, 0, "", "It does not.", ""},
+		{"a content filter", []scriptedReply{{body: `{"model":"m","choices":[{"finish_reason":"content_filter","message":{"content":null}}]}`}}, 2, evidence.Missing, 0, evidence.ReasonJudgeRefused, "content_filter", "content_filter"},
+		{"a verdict that a content filter left", []scriptedReply{{body: `{"model":"m","choices":[{"finish_reason":"content_filter","message":{"content":"{\"pass\": true}"}}]}`}}, 2, evidence.Missing, 0, evidence.ReasonJudgeRefused, "content_filter", "content_filter"},
 		{"no JSON at all", []scriptedReply{{body: "<html>proxy</html>"}}, 1, evidence.Missing, 0, evidence.ReasonJudgeReply, "is base_url right", "<html>proxy</html>"},
 		{"a bad request", []scriptedReply{{status: 400, body: `{"error":{"message":"too long","type":"invalid_request_error","code":"context_length_exceeded"}}`}}, 1, evidence.Missing, 0, evidence.ReasonJudgeFailed, "HTTP 400: too long", `{"error":{"message":"too long","type":"invalid_request_error","code":"context_length_exceeded"}}`},
 		{"down, then up", []scriptedReply{{status: 503, body: "busy"}, {err: errors.New("connection reset")}, chat(yes)}, 3, evidence.Judged, 1, "", "It says five.", ""},
@@ -166,6 +168,17 @@ func TestReplies(t *testing.T) {
 				t.Error("the second question is the first one")
 			}
 		})
+	}
+}
+
+// What Anthropic's models refuse they say in stop_reason; a text may stand beside it.
+func TestAnthropicRefuses(t *testing.T) {
+	judged := strings.Replace(rubricJudge, "provider: openai", "provider: anthropic", 1)
+	for content, kept := range map[string]string{`[]`: "refusal", `[{"type":"text","text":"{\"pass\": true}"}]`: `{"pass": true}`} {
+		j, s, err := ask(t, judged, "Five.", nil, scriptedReply{body: `{"type":"message","model":"m","content":` + content + `,"stop_reason":"refusal","usage":{"input_tokens":1,"output_tokens":1}}`})
+		if err != nil || j.State != evidence.Missing || j.Reason != evidence.ReasonJudgeRefused || j.Asked.Reply != kept || len(s.requests) != 2 {
+			t.Errorf("%s: %+v, %v", content, j, err)
+		}
 	}
 }
 

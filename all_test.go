@@ -169,3 +169,21 @@ func TestFixedLibraries(t *testing.T) {
 		}
 	}
 }
+
+// TestHouse: CONTRIBUTING.md says what every room holds, and which are pure.
+func TestHouse(t *testing.T) {
+	page := readFile(t, "CONTRIBUTING.md")
+	for _, p := range listPackages(t) {
+		room := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		if strings.HasPrefix(room, "internal/") && !strings.Contains(page, "`"+room+"`") && !strings.Contains(page, "`"+room[strings.LastIndex(room, "/")+1:]+"`") {
+			t.Errorf("CONTRIBUTING.md does not name %s", room)
+		}
+	}
+	var names []string
+	for _, room := range pure {
+		names = append(names, "`"+strings.TrimPrefix(room, "internal/")+"`")
+	}
+	if sentence := strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " are pure."; !strings.Contains(page, sentence) {
+		t.Errorf("CONTRIBUTING.md does not say %s", sentence)
+	}
+}

@@ -106,13 +106,14 @@ func ReadInputs(getenv func(string) string) (*Inputs, error) {
 		Reports:          r.choices("reports", ReportHTML, ReportJUnit, ReportJSON),
 	}
 	r.checkNames("env-allow", in.EnvAllow)
-	if in.Command != CommandGate && len(in.From) == 0 {
+	later := in.Command == CommandMerge || in.Command == CommandReport
+	if later && len(in.From) == 0 {
 		r.fail("from", "is not set: the command %s needs it, one path a line", in.Command)
 	}
 	if in.Command == CommandGate && len(in.From) > 0 {
 		r.fail("from", "is only for the commands merge and report")
 	}
-	if in.Command != CommandGate && in.Shard != (Part{}) {
+	if later && in.Shard != (Part{}) {
 		r.fail("shard", "is only for the command gate")
 	}
 	return in, r.problems.Err()

@@ -84,7 +84,11 @@ func TestWrongInputs(t *testing.T) {
 			}
 		})
 	}
-	_, err := inputsOf(map[string]string{"INPUT_SUMMARY": "1", "INPUT_COMMENT": "x", "INPUT_GITHUB-TOKEN": "ghs_token"})
+	_, err := inputsOf(map[string]string{"INPUT_COMMAND": "gates"})
+	if n := strings.Count(err.Error(), "input "); n != 1 {
+		t.Errorf("an unknown command has %d problems: %v", n, err)
+	}
+	_, err = inputsOf(map[string]string{"INPUT_SUMMARY": "1", "INPUT_COMMENT": "x", "INPUT_GITHUB-TOKEN": "ghs_token"})
 	if n := strings.Count(err.Error(), "input "); n != 2 || strings.Contains(err.Error(), "ghs_token") {
 		t.Errorf("%d problems: %v", n, err)
 	}

@@ -135,7 +135,11 @@ func (m *maker) fixedShape(a *answer, into *evidence.Artifacts) *misfit {
 		return &misfit{path: m.fixed.shown(), fault: *f, absent: absent}
 	}
 	if err := evidence.DecodeArtifact(m.spec.Kind, v, into); err != nil {
-		return &misfit{path: m.fixed.shown(), fault: fault{text: err.Error(), around: v}}
+		text := err.Error()
+		if v.Kind() == '[' {
+			text += " (where that is meant, write {items: PATH})"
+		}
+		return &misfit{path: m.fixed.shown(), fault: fault{text: text, around: v}}
 	}
 	return nil
 }

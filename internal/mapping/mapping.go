@@ -119,6 +119,21 @@ func (o *condition) holds(a *answer) (bool, evidence.Value, *fault) {
 	return err == nil && slices.ContainsFunc(o.equals, func(e evidence.Value) bool { return string(e) == string(canonical) }), v, nil
 }
 
+// wanted says what the condition asks for.
+func (o *condition) wanted() string {
+	switch {
+	case o.absent:
+		return "nothing"
+	case o.equals == nil:
+		return "true"
+	}
+	var words []string
+	for _, e := range o.equals {
+		words = append(words, evidence.Shorten(e, 40))
+	}
+	return shorten(strings.Join(words, " or "), 120)
+}
+
 // empty reports whether a value says nothing.
 func empty(v evidence.Value) bool {
 	switch v.Kind() {
@@ -191,10 +206,11 @@ func (m *Mapping) check(a *answer) *Error {
 	}
 	text := m.Message(a.Documents)
 	if text == "" {
-		text = "the answer says that it is none"
-		if v != nil && m.ok.jq == nil {
-			text += " (" + found(v) + ")"
+		there := "nothing"
+		if v != nil {
+			there = found(v)
 		}
+		text = fmt.Sprintf("the answer says that it is none, at %q want %s, found %s", shorten(m.ok.shown(), 120), m.ok.wanted(), there)
 	}
 	return fail(evidence.ErrReported, m.ok.spec.Key, m.ok.shown(), &fault{text: text, around: a.get(m.ok.spec.From)})
 }

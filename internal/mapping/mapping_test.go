@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -135,6 +136,18 @@ func TestIDsOfAnyKind(t *testing.T) {
 	want := `{"citations/v1":[{"ids":["a#b","7","x#2"]}],"retrieval/v1":[{"candidates":[{"chunk_id":"0","doc_id":"50000000014435121","score":0.5,"text":null},{"chunk_id":null,"doc_id":"a#b","score":-3,"text":null},{"chunk_id":null,"doc_id":"a#b","score":null,"text":null}],"depth":9,"query":null}],"trace":[[{"what":"0.5"},{"what":-3},{"what":null}]]}`
 	if got := string(evidence.AppendArtifacts(nil, &r.Artifacts)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A list where an artifact is meant: the error says how a list is written.
+func TestListInPlaceOfAnArtifact(t *testing.T) {
+	m, problems := Compile(Spec{Output: Output{Value: &Value{Paths: []string{"a"}}}, Artifacts: []Artifact{{Kind: evidence.CitationsKind, Value: &Value{Paths: []string{"cites"}}}}}, nil)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	_, err := m.Map(&Documents{Main: evidence.Value(`{"a": "x", "cites": ["kb-1"]}`)}, &evidence.Case{ID: "one"})
+	if want := `at "cites": want an object {"ids": [...]}, found a list (where that is meant, write {items: PATH})`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

@@ -353,6 +353,27 @@ func TestNoAncestor(t *testing.T) {
 	rejected(t, got.Trail, "run 3", "no ancestor of "+short(githubtest.SHA("tip")))
 }
 
+// TestOtherCommit: what is listed for a commit and tested another one is no run of
+// it, however GitHub came to list it.
+func TestOtherCommit(t *testing.T) {
+	b, l := proposal(t)
+	b.Do(func(w *githubtest.World) { w.Parents["forced away"] = []string{"base"} })
+	b.stored(githubtest.Run{ID: 3, Commit: "forced away"})
+	s := &search{Lookup: l, q: b.query(), seen: map[int64]bool{}}
+	if err := s.prepare(t.Context(), githubtest.Main); err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.run(t.Context(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.consider(t.Context(), r, githubtest.SHA("tip"), "first parent", githubtest.SHA("base"), nil)
+	if got != nil || err != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	rejected(t, s.trail, "run 3", "it tested "+short(githubtest.SHA("forced away")))
+}
+
 // TestOwnRun: a run is not its own baseline, also not when it is run again.
 func TestOwnRun(t *testing.T) {
 	b := newBench(t, map[string]string{"GITHUB_RUN_ATTEMPT": "2", "GITHUB_SHA": githubtest.SHA("tip"), "GITHUB_EVENT_NAME": "push"})

@@ -122,7 +122,15 @@ func TestSecondPullRequest(t *testing.T) {
 		for _, text := range []string{s.comment(3), o.Summary, o.Text()} {
 			says(t, "result", text, "+6.7 points", "[-26.5, +40.8]", "about 38 more paired cases would decide it, if the difference holds (53 in total at 7% discordance)")
 		}
-		says(t, "comment", s.comment(3), "Newly passing: 1 case", "money_back")
+		says(t, "comment", s.comment(3), "Newly passing: 1 case", "money_back", "\n- `oloproof inspect oloproof-out`\n")
+		for _, text := range []string{s.comment(3), o.Summary, o.Text(), o.Files["report.html"]} { // the runner's store is gone, and the answers are not kept
+			saysNot(t, "result", text, "inspect run_", "--case", "--failures")
+		}
+		o = s.open(pull{number: 33, edit: edit{"README.md": "expand the query"}}, map[string]string{"include-content": "true"}).ends(3)
+		for _, text := range []string{s.comment(33), o.Summary, o.Text()} {
+			says(t, "result", text, "oloproof inspect oloproof-out --case money_back", "oloproof inspect oloproof-out --failures")
+			saysNot(t, "result", text, "inspect run_")
+		}
 		if a := o.failure(); a.Title != "Blocked: insufficient evidence" || a.File != "compare.yaml" {
 			t.Errorf("the error is %+v", a)
 		}
@@ -162,6 +170,18 @@ func TestBaselineExpired(t *testing.T) {
 	s.pass(31 * 24 * time.Hour)
 	s.open(pull{number: 6, edit: edit{"README.md": "x"}}, map[string]string{"baseline-max-age": "30d"}).ends(3).outputs("baseline-state=expired")
 	s.open(pull{number: 7, edit: edit{"README.md": "x"}}, nil).ends(3).outputs("baseline-state=found")
+}
+
+// TestGateThatWasMovedToAnotherWorkflow: a run of another workflow is no baseline,
+// and tells all the same that the gate is not new.
+func TestGateThatWasMovedToAnotherWorkflow(t *testing.T) {
+	t.Parallel()
+	s := begun(t)
+	s.gh.Do(func(w *world) { w.Runs[0].WorkflowID = 77 })
+	o := s.open(pull{number: 5, edit: edit{"README.md": "x"}}, nil).ends(3).usual()
+	o.outputs("gate-action=BLOCK", "baseline-state=none").is("only", "answers-not-worse", "INSUFFICIENT_EVIDENCE", "no_baseline")
+	says(t, "comment", s.comment(5), "it is a run of another workflow")
+	saysNot(t, "comment", s.comment(5), "the gate is new")
 }
 
 func TestBaseRunInProgress(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -357,5 +358,19 @@ func TestOutsideActions(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
 	saysNot(t, "output", out, "::", "##[")
-	says(t, "output", out, "no_baseline", "Gate: BLOCK (exit 3)", "oloproof inspect results --failures")
+	says(t, "output", out, "no_baseline", "Gate: BLOCK (exit 3)")
+	saysNot(t, "output", out, "oloproof inspect run_") // the run itself is thrown away
+	// What it tells to try next works, with the answers and without.
+	for _, x := range []struct{ content, next string }{{"false", "Next: oloproof inspect results\n"}, {"true", "Next: oloproof inspect results --failures\n"}} {
+		results := filepath.Join(dir, "results")
+		if err := os.RemoveAll(results); err != nil {
+			t.Fatal(err)
+		}
+		_, out := s.plainly(t, dir, "ci", "--config", filepath.Join(dir, "oloproof.yaml"), "--url", s.url, "--allowed-hosts", "127.0.0.1", "--output-dir", results, "--include-content", x.content)
+		says(t, "output", out, x.next)
+		_, command, _ := strings.Cut(strings.TrimSpace(x.next), "Next: oloproof ")
+		if code, out := s.plainly(t, dir, strings.Fields(command)...); code != 0 {
+			t.Errorf("%s ends with %d\n%s", command, code, out)
+		}
+	}
 }

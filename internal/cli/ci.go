@@ -656,7 +656,7 @@ func (j *ciJob) files(r *ciRun) error {
 	for _, kind := range j.in.Reports {
 		switch kind {
 		case github.ReportHTML:
-			opt := report.HTMLOptions{Findings: findings}
+			opt := report.HTMLOptions{Findings: findings, Case: j.pub.Case}
 			if j.in.IncludeContent {
 				opt.Content = j.pub.Content
 			}
@@ -679,7 +679,7 @@ func (j *ciJob) republish(ctx context.Context) error {
 	j.pub.Workspace = nil
 	defer ws.Close()
 	j.commentPlan(ctx)
-	j.pub.Next = []string{}
+	j.pub.Next, j.pub.Case = []string{}, func(string) string { return "" }
 	if j.event != nil && j.event.Run != nil { // the run that it is about
 		j.pub.RunURL = j.gh.PageOfRun(j.event.Run.ID)
 		j.pub.Next = []string{fmt.Sprintf("gh run download %d --repo %s", j.event.Run.ID, j.gh.Repository())}

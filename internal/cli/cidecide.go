@@ -219,7 +219,8 @@ func (j *ciJob) decide(ctx context.Context, r *ciRun) error {
 	}
 	doc := r.document()
 	j.unreadable(doc, baseline, pin)
-	j.pub.Document, j.pub.Next = doc, j.next()
+	j.pub.Document = doc
+	j.pub.Next, j.pub.Case = j.next(doc)
 	j.tell(doc)
 	j.pub.BaselineState = string(baseline.State)
 	j.pub.BaselineRunID, j.pub.BaselineSHA = baseline.ID, baseline.Commit
@@ -231,18 +232,24 @@ func (j *ciJob) tell(doc *report.Document) {
 	j.log.Group("Result")
 	defer j.log.EndGroup()
 	// A log that cannot be written changes no result.
-	_ = report.Text(j.log, doc, report.TextOptions{Next: j.pub.Next})
+	_ = report.Text(j.log, doc, report.TextOptions{Next: j.pub.Next, Case: j.pub.Case})
 }
 
-// next are the commands that bring the result to whoever reads it.
-func (j *ciJob) next() []string {
-	dir := path.Base(j.pub.OutputDir)
-	look := "oloproof inspect " + dir + " --failures"
-	if j.gh == nil {
-		return []string{look}
+// next are the commands that bring the result to whoever reads it, and how one of
+// its cases is shown. Without content there is no answer to look at.
+func (j *ciJob) next(doc *report.Document) (next []string, show func(id string) string) {
+	dir := j.pub.OutputDir
+	if j.gh != nil {
+		dir = path.Base(dir)
+		artifact := github.ArtifactName(j.name, j.gh.Ref, j.in.Shard.String())
+		next = append(next, fmt.Sprintf("gh run download %d --repo %s --name %s --dir %s", j.gh.RunID, j.gh.Repository(), artifact, shellWord(dir)))
 	}
-	artifact := github.ArtifactName(j.name, j.gh.Ref, j.in.Shard.String())
-	return []string{fmt.Sprintf("gh run download %d --repo %s --name %s --dir %s", j.gh.RunID, j.gh.Repository(), artifact, dir), look}
+	there := given{bundle: dir, bare: !j.in.IncludeContent}
+	look := "oloproof inspect " + shellWord(dir)
+	if !there.bare {
+		look += " --failures"
+	}
+	return append(next, look), there.showCase(doc)
 }
 
 // unreadable notes that something could not be looked up, which blocks, and ends

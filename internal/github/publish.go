@@ -30,6 +30,9 @@ type Publication struct {
 	// include-content.
 	Content report.CaseLines
 	Next    []string // commands to try next; nil: the document's own
+	// Case returns the command that shows a case once the files were fetched, ""
+	// when none can; nil names the run by its id.
+	Case func(id string) string
 
 	// Where the result comes from.
 	Name             string // of the suite: the key of the comment and the artifact
@@ -473,7 +476,7 @@ func (p *Publication) markdown(budget int) (string, error) {
 		return trouble, nil
 	}
 	var b strings.Builder
-	err := report.Markdown(&b, p.Document, report.MarkdownOptions{Budget: budget - len(trouble), Failing: p.Failing, Content: p.Content, Next: p.Next})
+	err := report.Markdown(&b, p.Document, report.MarkdownOptions{Budget: budget - len(trouble), Failing: p.Failing, Content: p.Content, Next: p.Next, Case: p.Case})
 	if err != nil || trouble == "" {
 		return b.String(), err
 	}

@@ -271,7 +271,7 @@ func (t *text) flips(c *Comparison) {
 		t.title(flipTitle(passing) + t.ofComparison(c) + ": " + count(len(cases), "case"))
 		for _, x := range cases[:min(len(cases), mostFlips)] {
 			t.line(2, Clean(x.id)+": "+strings.Join(cleanAll(x.criteria), ", "), flipStyle(passing))
-			if command := t.showCase(c, x.id); command != "" {
+			if command := showing(t.opt.Case, c)(x.id); command != "" {
 				t.line(4, Clean(command), plain)
 			}
 		}
@@ -281,12 +281,13 @@ func (t *text) flips(c *Comparison) {
 	}
 }
 
-// showCase is the command that shows a case of a candidate; "" when none can.
-func (t *text) showCase(c *Comparison, id string) string {
-	if t.opt.Case != nil {
-		return t.opt.Case(id)
+// showing is how a command shows a case of a candidate: as it was given, else by
+// the candidate's id.
+func showing(given func(id string) string, c *Comparison) func(id string) string {
+	if given != nil {
+		return given
 	}
-	return InspectCase(c.Candidate.ID, id)
+	return func(id string) string { return InspectCase(c.Candidate.ID, id) }
 }
 
 // ofComparison says against which run, where there are several comparisons.

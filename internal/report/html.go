@@ -35,6 +35,9 @@ type HTMLOptions struct {
 	// Content gives every case with its question and answer, of which the report
 	// then shows the failing ones. It is nil where content is not to be shown.
 	Content CaseLines
+	// Case returns the command that shows a case of the candidate of a comparison,
+	// "" when none can. Nil names the candidate by its id.
+	Case func(id string) string
 	// History are runs for the trend, the newest first; fewer than two draw none.
 	History []TrendEntry
 	// Limit is the most bytes that lists of cases and content may take; 0: 4.5 MB.
@@ -115,7 +118,7 @@ func newPage(d *Document, opt HTMLOptions) (*page, error) {
 	for _, r := range d.Relaxations {
 		p.Relaxations = append(p.Relaxations, definition{relaxationPlace(r), Clean(r.Text)})
 	}
-	p.flips()
+	p.flips(opt.Case)
 	p.differences()
 	p.metrics()
 	p.slices()
@@ -313,7 +316,7 @@ type pageFlips struct {
 
 type pageFlip struct{ Case, Tone, Verdict, Criteria, Command, Option string }
 
-func (p *page) flips() {
+func (p *page) flips(given func(id string) string) {
 	for i := range p.doc.Comparisons {
 		c := &p.doc.Comparisons[i]
 		failing, passing := flippedCases(c.Flips, false), flippedCases(c.Flips, true)
@@ -321,8 +324,8 @@ func (p *page) flips() {
 			ID: numbered("flips", i), Title: "What flipped" + p.against(c),
 			Lead: fmt.Sprintf("%s newly failing, %s newly passing.", count(len(failing), "case"), count(len(passing), "case")),
 		}
-		f.Rows = p.flipRows(c.Candidate.ID, failing, "fail", "Newly failing", nil)
-		f.Rows = p.flipRows(c.Candidate.ID, passing, "pass", "Newly passing", f.Rows)
+		f.Rows = p.flipRows(showing(given, c), failing, "fail", "Newly failing", nil)
+		f.Rows = p.flipRows(showing(given, c), passing, "pass", "Newly passing", f.Rows)
 		if more := len(failing) + len(passing) - len(f.Rows); more > 0 {
 			f.More = fmt.Sprintf("%s more are not listed here: oloproof compare --format json has all.", count(more, "case"))
 		}
@@ -330,10 +333,12 @@ func (p *page) flips() {
 	}
 }
 
-func (p *page) flipRows(run string, cases []flippedCase, tone, verdict string, rows []pageFlip) []pageFlip {
+func (p *page) flipRows(look func(id string) string, cases []flippedCase, tone, verdict string, rows []pageFlip) []pageFlip {
 	for _, x := range cases {
-		command, option, _ := strings.Cut(InspectCase(run, x.id), " --")
-		f := pageFlip{Clean(x.id), tone, verdict, strings.Join(cleanAll(x.criteria), ", "), Clean(command), Clean("--" + option)}
+		f := pageFlip{Case: Clean(x.id), Tone: tone, Verdict: verdict, Criteria: strings.Join(cleanAll(x.criteria), ", ")}
+		if command, option, ok := strings.Cut(look(x.id), " --"); ok {
+			f.Command, f.Option = Clean(command), Clean("--"+option)
+		}
 		if !p.take(205 + len(f.Case) + len(f.Criteria) + len(f.Command) + len(f.Option)) {
 			break
 		}

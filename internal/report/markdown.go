@@ -28,6 +28,9 @@ type MarkdownOptions struct {
 	// a public comment quotes none.
 	Content CaseLines
 	Next    []string // commands to try next; nil: the document's own
+	// Case returns the command that shows a case of the candidate of a comparison,
+	// "" when none can. Nil names the candidate by its id.
+	Case func(id string) string
 }
 
 // Markdown writes the block of the job's summary and of the comment: the gate
@@ -207,9 +210,15 @@ func (m *markdown) tail() string {
 	if next == nil {
 		next = CompareNext(m.doc)
 	}
+	if len(next) == 1 {
+		return "Next: " + codeSpan(next[0], mostCommand) + "\n"
+	}
 	var b strings.Builder
-	for _, n := range next {
-		b.WriteString("Next: " + codeSpan(n, mostCommand) + "\n")
+	for i, n := range next {
+		if i == 0 {
+			b.WriteString("Next:\n\n")
+		}
+		b.WriteString("- " + codeSpan(n, mostCommand) + "\n")
 	}
 	return b.String()
 }
@@ -455,10 +464,18 @@ func (m *markdown) flips(c *Comparison, passing bool) section {
 		rank:  rankFlips,
 		open:  !passing,
 		title: flipTitle(passing) + m.against(c) + ": " + count(len(cases), "case"),
-		table: "| Case | Criteria | Look at it |\n|---|---|---|\n",
+		table: "| Case | Criteria |\n|---|---|\n",
+	}
+	command := showing(m.opt.Case, c)
+	if command("") != "" {
+		s.table = "| Case | Criteria | Look at it |\n|---|---|---|\n"
 	}
 	for _, x := range cases {
-		s.rows = append(s.rows, row(codeCell(x.id), codeList(x.criteria), longCell(InspectCase(c.Candidate.ID, x.id))))
+		cells := []string{codeCell(x.id), codeList(x.criteria)}
+		if look := command(x.id); look != "" {
+			cells = append(cells, longCell(look))
+		}
+		s.rows = append(s.rows, row(cells...))
 	}
 	return s
 }

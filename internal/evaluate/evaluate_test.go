@@ -444,6 +444,12 @@ func TestCitationGolden(t *testing.T) {
 			t.Errorf("row %d: %+v, want passed %v and %q", i, j, row.Passed, detail)
 		}
 	}
+	for id, want := range map[string]string{"a": "1", "a#": "0", "b#c": "1", "b#c#1": "1", "b#c#": "0", "b": "0"} {
+		a := evidence.Artifacts{Context: []evidence.Context{{Items: []evidence.ContextItem{{DocID: "a"}, {DocID: "b#c", ChunkID: "1"}}}}, Citations: []evidence.Citations{{IDs: []string{id}}}}
+		if got := word(judgeOne(t, suite.Evaluator{Type: "citation_validity"}, expecting(""), &evidence.Execution{Status: evidence.StatusOK, Artifacts: a})); got != want {
+			t.Errorf("%q is cited: %s, want %s", id, got, want)
+		}
+	}
 	for _, a := range []evidence.Artifacts{
 		{Citations: []evidence.Citations{{}}},
 		{Context: []evidence.Context{{}}},

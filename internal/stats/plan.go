@@ -60,12 +60,21 @@ func PlanRate(passed, observed, missing int, threshold float64, d Direction, lev
 	}
 	var clears func(size int) bool
 	var same func(a, b int) bool
+	// With missing cases the rate is taken from doubles, as in [Pairs.resize].
+	share := float64(missing) / float64(n)
+	rate := float64(float64(passed) / float64(observed) * (1 - share))
+	project := func(rate float64, size, count int) int {
+		if missing == 0 {
+			return roundHalfEven(size, count, n)
+		}
+		return int(math.RoundToEven(rate * float64(size)))
+	}
 	if d == AtLeast {
-		passes := func(size int) int { return roundHalfEven(size, passed, n) }
+		passes := func(size int) int { return project(rate, size, passed) }
 		clears = func(size int) bool { return rateLowerReaches(passes(size), size, t, threshold) }
 		same = func(a, b int) bool { return a-passes(a) == b-passes(b) }
 	} else {
-		passes := func(size int) int { return roundHalfEven(size, passed+missing, n) }
+		passes := func(size int) int { return project(rate+share, size, passed+missing) }
 		clears = func(size int) bool { return rateUpperWithin(passes(size), size, t, threshold) }
 		same = func(a, b int) bool { return passes(a) == passes(b) }
 	}

@@ -57,6 +57,17 @@ func TestPlanPairsRoundsDoubles(t *testing.T) {
 	}
 }
 
+// The same with missing cases: 14/44 of 165 are 52.5 by exact arithmetic and more
+// by that of doubles. Values computed with Oloproof 0.1.0a20 (PyPI).
+func TestPlanRateRoundsDoubles(t *testing.T) {
+	if plan := PlanRate(11, 41, 3, 0.3962642035815033, AtMost, 0.95); plan.Total != 166 {
+		t.Errorf("%+v, want 166 in total", plan)
+	}
+	if plan := PlanRate(7, 11, 1, 1.0/3, AtLeast, 0.99); plan.Total != 31 {
+		t.Errorf("%+v, want 31 in total", plan)
+	}
+}
+
 func TestPlanPairsGolden(t *testing.T) {
 	type row struct {
 		Wins, Losses, Pairs int

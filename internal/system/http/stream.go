@@ -93,7 +93,7 @@ func (t *attempts) streamFault(ctx context.Context, a *answer, err error) *fault
 	case errors.As(err, &truncated) && len(trim(a.body)) == 0:
 		return &fault{kind: evidence.ErrEmptyBody, text: fmt.Sprintf("an empty body with status %s", statusText(a.status))}
 	case errors.As(err, &truncated):
-		return &fault{kind: evidence.ErrTruncated, text: err.Error()}
+		return &fault{kind: evidence.ErrTruncated, text: err.Error(), hint: "where the service ends its streams in another way, tell how by stream.done"}
 	case errors.As(err, &told):
 		return &fault{kind: evidence.ErrReported, text: "an error in the stream, " + told.Error() + ",", retry: told.Early && passes(told)}
 	case errors.As(err, &frame) && frame.TooLarge:

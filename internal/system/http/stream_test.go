@@ -73,7 +73,7 @@ func TestStreams(t *testing.T) {
 		{"a frame of 300 KiB", body(sse, "data: {\"sources\":[\""+strings.Repeat("s", 300<<10)+"\"]}\n\n"+delta("ab")+streamEnd), `"ab"`, "", 1, ""},
 
 		{"empty", body(sse, ""), "", evidence.ErrEmptyBody, 1, "an empty body with status 200 OK from URL"},
-		{"no end signal", body(sse, delta("ab")), "", evidence.ErrTruncated, 1, "a stream that ended after 1 frame without its end signal from URL, the body starts: data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ab\"}}]}"},
+		{"no end signal", body(sse, delta("ab")), "", evidence.ErrTruncated, 1, "a stream that ended after 1 frame without its end signal from URL, the body starts: data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ab\"}}]}; where the service ends its streams in another way, tell how by stream.done"},
 		{"half a frame", body(sse, delta("ab")+"data: {\"choi"), "", evidence.ErrTruncated, 1, "a stream that ended after 1 frame without its end signal from URL"},
 		{"HTML", body(sse, "<html><title>Sign in</title>"), "", evidence.ErrContentType, 1, "HTML or XML where a stream was expected from URL, the body starts: <html><title>Sign in</title>"},
 		{"lines of JSON", body(sse, "{\"a\":1}\n{\"a\":2}\n"), "", evidence.ErrContentType, 1, "lines of JSON: is the format of the stream ndjson? from URL"},

@@ -171,6 +171,9 @@ func (r *reader) record(n, line int, columns, record []string) error {
 	if blank {
 		return nil // a spreadsheet's empty rows
 	}
+	if len(record) < len(columns) { // perhaps a line end within a cell without quotes
+		r.note(n, "%s with fewer cells than the table has columns: what is not there is taken as empty")
+	}
 	return r.row(n, line, evidence.Value(append(object, '}')), true)
 }
 

@@ -74,13 +74,15 @@ func TestDeletingFailingCasesOpensNoGate(t *testing.T) {
 		"data/support.jsonl:6: case security_review removed (line of the old file)",
 		"data/support.jsonl:10: case seat_count removed (line of the old file)",
 	)
-	says(t, "comment", s.comment(1), "suite_relaxed", "it has no label oloproof-reviewed", "case money_back removed")
+	says(t, "comment", s.comment(1), "suite_relaxed", "case money_back removed",
+		"\n\nWhere the change of the suite is meant, someone with write access sets the label `oloproof-reviewed` after the last push, and runs the job again. So far: `pull request 1: it has no label oloproof-reviewed`\n\n")
 
 	// The label releases it: set by someone with write access after the last push.
 	released := func(o *outcome) {
 		t.Helper()
 		o.ends(0).usual().is("only", "answer-floor", "PASS", "lower_bound_meets_minimum").is("only", "answers-not-worse", "INSUFFICIENT_EVIDENCE", "too_few_pairs")
 		o.outputs("gate-action=WARN", "relaxations=4")
+		saysNot(t, "comment", s.comment(2), "Where the change of the suite is meant")
 	}
 	j := s.pushed(pull{number: 2, edit: deleted}, nil)
 	now := s.clock()

@@ -222,9 +222,27 @@ func (j *ciJob) decide(ctx context.Context, r *ciRun) error {
 	j.pub.Document = doc
 	j.pub.Next, j.pub.Case = j.next(doc)
 	j.tell(doc)
+	if awaitsReview(doc) {
+		j.pub.Review = d.review
+	}
 	j.pub.BaselineState = string(baseline.State)
 	j.pub.BaselineRunID, j.pub.BaselineSHA = baseline.ID, baseline.Commit
 	return r.seal(doc)
+}
+
+// awaitsReview reports whether the review label would change a decision.
+func awaitsReview(doc *report.Document) bool {
+	for _, p := range doc.Policies {
+		for _, x := range p.Decisions {
+			for _, reason := range x.Reasons {
+				switch reason {
+				case decide.ReasonSuiteRelaxed, decide.ReasonEvaluatorChanged, decide.ReasonTooFewPairs:
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // tell prints the result into the log, folded where that is possible.
@@ -424,6 +442,7 @@ type ciDecision struct {
 	introduction  bool         // nothing of this name was ever stored: comparisons only advise
 	kept          *keptSuite   // nil unless the proposed suite took something away
 	released      bool         // by the review label
+	review        *github.Review
 }
 
 // rolePolicy is a policy with the role in which it decides.
@@ -616,6 +635,7 @@ func (d *ciDecision) integrity(ctx context.Context) error {
 		d.kept.released = true
 		d.run.verdict.note("the change of the suite was released by the label %s, set by %s", review.Label, strings.Join(review.By, ", "))
 	} else {
+		d.review = review
 		d.run.verdict.note("the suite was relaxed, and no label releases it: %s", review.Why)
 	}
 	return nil

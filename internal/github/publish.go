@@ -25,6 +25,7 @@ type Publication struct {
 	ExitCode int
 	Document *report.Document // nil when nothing was decided
 	Trouble  *Trouble         // why the job ends with 2, or was interrupted
+	Review   *Review          // what would release what the suite was relaxed by; nil: nothing waits for that
 	Failing  []report.FailingCase
 	// Content gives the cases with their questions and answers; nil unless
 	// include-content.
@@ -471,26 +472,39 @@ func (p *Publication) gateLine() string {
 // markdown is the block of summary and comment in at most so many bytes. Its
 // first line is the gate.
 func (p *Publication) markdown(budget int) (string, error) {
-	trouble := p.troubleMarkdown(budget / 2)
+	trouble, review := p.troubleMarkdown(budget/2), p.reviewMarkdown()
 	if p.Document == nil {
 		return trouble, nil
 	}
 	var b strings.Builder
-	err := report.Markdown(&b, p.Document, report.MarkdownOptions{Budget: budget - len(trouble), Failing: p.Failing, Content: p.Content, Next: p.Next, Case: p.Case})
-	if err != nil || trouble == "" {
-		return b.String(), err
-	}
-	// Below the gate, and below what it means where that is the graver.
-	parts := strings.SplitN(b.String(), "\n\n", 3)
+	err := report.Markdown(&b, p.Document, report.MarkdownOptions{Budget: budget - len(trouble) - len(review), Failing: p.Failing, Content: p.Content, Next: p.Next, Case: p.Case})
+	// Trouble stands below the gate, or below what it means where that is the graver.
 	at := 1
 	if p.ExitCode == decide.ExitFail {
 		at = 2
 	}
-	if at >= len(parts) {
-		return strings.TrimRight(b.String(), "\n") + "\n\n" + trouble, nil
+	return below(below(b.String(), 2, review), at, trouble), err
+}
+
+// below puts a block behind the first so many of a text.
+func below(text string, blocks int, block string) string {
+	parts := strings.SplitN(text, "\n\n", blocks+1)
+	if block = strings.TrimRight(block, "\n"); block == "" {
+		return text
 	}
-	parts = slices.Insert(parts, at, strings.TrimRight(trouble, "\n"))
-	return strings.Join(parts, "\n\n"), nil
+	if len(parts) <= blocks {
+		return strings.TrimRight(text, "\n") + "\n\n" + block + "\n"
+	}
+	return strings.Join(slices.Insert(parts, blocks, block), "\n\n")
+}
+
+// reviewMarkdown says how people release a change of the suite.
+func (p *Publication) reviewMarkdown() string {
+	if p.Review == nil {
+		return ""
+	}
+	return fmt.Sprintf("Where the change of the suite is meant, someone with write access sets the label %s after the last push, and runs the job again. So far: %s\n\n",
+		report.Code(p.Review.Label), report.Code(p.Review.Why))
 }
 
 // troubleMarkdown tells of trouble. Its texts name files and quote lines of

@@ -80,6 +80,10 @@ func TestProgramUnderTheGate(t *testing.T) {
 		}
 	}
 
+	// It sees none of the runner's own variables, of which one is the token.
+	spying := `if env | grep -q '^\(GITHUB\|ACTIONS\|INPUT\|RUNNER\)_'; then exit 4; fi` + "\n" + answering("five seats")
+	s.open(pull{number: 4, edit: edit{"program.sh": spying}}, in).ends(0)
+
 	// One that fails leaves its cases missing, and is told.
 	s.open(pull{number: 3, edit: edit{"program.sh": "echo no index >&2; exit 3\n"}}, in).ends(2)
 	says(t, "comment", s.comment(3), "no index", "exit status 3")

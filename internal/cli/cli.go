@@ -137,10 +137,23 @@ Tutorial and reference: https://github.com/oloproof/oloproof-go/tree/main/docs`,
 	foldFlags(root, env.width())
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(
-		newInit(env), newCheck(env), newRun(env), newGate(env), newPlan(env), newInspect(env),
-		newRuns(env), newExport(env), newImport(env), newMerge(env), newCompare(env), newDiagnose(env), newReport(env), newCI(env), newJudge(env), newLabels(env), newReview(env), newSignoff(env), newPolicy(env), newProbe(env), newSchema(env), newExampleServer(env), newVersion(env), newCompletion(env),
-	)
+	for _, group := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Begin:", []*cobra.Command{newInit(env), newProbe(env), newImport(env), newCheck(env)}},
+		{"Run and decide:", []*cobra.Command{newRun(env), newGate(env), newCompare(env), newPlan(env), newMerge(env), newSignoff(env), newCI(env)}},
+		{"Look and hand on:", []*cobra.Command{newInspect(env), newRuns(env), newReport(env), newExport(env), newDiagnose(env), newPolicy(env)}},
+		{"Judges:", []*cobra.Command{newJudge(env), newLabels(env), newReview(env)}},
+		{"Others:", []*cobra.Command{newExampleServer(env), newSchema(env), newCompletion(env), newVersion(env)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, cmd := range group.commands {
+			cmd.GroupID = group.title
+			root.AddCommand(cmd)
+		}
+	}
+	root.SetHelpCommandGroupID("Others:")
 	return root
 }
 

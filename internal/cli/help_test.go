@@ -157,3 +157,12 @@ func TestPagesCommandsParse(t *testing.T) {
 		t.Errorf("found %d command lines", found)
 	}
 }
+
+// TestCommandsAreGrouped: help lists every command under what it is for.
+func TestCommandsAreGrouped(t *testing.T) {
+	for _, cmd := range newRoot(&Env{}).Commands() {
+		if cmd.GroupID == "" {
+			t.Errorf("%s is in no group", cmd.Name())
+		}
+	}
+}

@@ -470,6 +470,8 @@ func (a *flowise) add(p part) error {
 		a.o.take(data)
 	case "end":
 		a.whole = true
+	case "abort": // an end follows all the same
+		return &ServiceError{Message: "the stream was aborted"}
 	case "", "start":
 	default:
 		a.o.set(event, data.Clone())

@@ -261,6 +261,7 @@ func TestServices(t *testing.T) {
 		{"dify: workflow", "dify", data(`{"event":"workflow_started"}`, `{"event":"text_chunk","data":{"text":"a"}}`, `{"event":"workflow_finished","data":{"status":"succeeded","outputs":{"x":"a"}}}`), `{"data":{"status":"succeeded","outputs":{"x":"a"}}}`},
 		{"anythingllm: abort", "anythingllm", data(`{"type":"abort","textResponse":null,"error":"connect ECONNREFUSED","close":true}`), "error: connect ECONNREFUSED"},
 		{"flowise: error", "flowise", "message:\n" + data(`{"event":"token","data":"a"}`, `{"event":"error","data":"index missing"}`), "error: index missing"},
+		{"flowise: aborted", "flowise", "message:\n" + data(`{"event":"token","data":"a"}`, `{"event":"abort","data":"[DONE]"}`, `{"event":"end","data":"[DONE]"}`), "error: the stream was aborted"},
 		{"glean: more fragments to come", "glean", `{"messages":[{"messageType":"CONTENT","messageId":"m","hasMoreFragments":true,"fragments":[{"text":"a"}]}]}` + "\n", "error: a stream that ended after 1 frame without its end signal"},
 		{"vercel: error", "vercel", "0:\"a\"\n3:\"model gone\"\n", "error: model gone"},
 		{"vercel: finish", "vercel", "0:\"a\"\nd:{\"finishReason\":\"stop\"}\n", `{"text":"a","finishReason":"stop"}`},

@@ -276,11 +276,7 @@ func (e *Env) refusals(im *imported, skip bool) error {
 
 // writeSuite writes the suite that a configuration of promptfoo becomes.
 func (e *Env) writeSuite(config *foreign.Promptfoo, im *imported, cases []byte, dir string) error {
-	project := filepath.Base(dir)
-	if absolute, err := filepath.Abs(dir); err == nil {
-		project = filepath.Base(absolute)
-	}
-	suite, listed := config.Suite(project, "data/cases.jsonl", slices.Sorted(maps.Keys(im.expects)), evaluate.CheckPattern)
+	suite, listed := config.Suite(projectName(dir), "data/cases.jsonl", slices.Sorted(maps.Keys(im.expects)), evaluate.CheckPattern)
 	written, err := writeNew(dir, fstest.MapFS{
 		"oloproof.yaml":    {Data: suite},
 		"data/cases.jsonl": {Data: cases},

@@ -31,11 +31,7 @@ const newCases = 3
 
 // write writes suite, cases and policy.
 func (o ownSuite) write(e *Env) error {
-	name := filepath.Base(o.dir)
-	if absolute, err := filepath.Abs(o.dir); err == nil {
-		name = filepath.Base(absolute)
-	}
-	head := fmt.Sprintf("# What is run, against what, and how it is judged. Every key is explained in\n# https://github.com/oloproof/oloproof-go/blob/main/docs/suite.md\nversion: 1\nproject: %q\ndataset: data/cases.jsonl\n\nsystem:\n  name: my-rag\n  version: \"1\"            # part of the system's identity: change it with the service\n  http:\n    url: %q\n", name, o.url)
+	head := fmt.Sprintf("# What is run, against what, and how it is judged. Every key is explained in\n# https://github.com/oloproof/oloproof-go/blob/main/docs/suite.md\nversion: 1\nproject: %q\ndataset: data/cases.jsonl\n\nsystem:\n  name: my-rag\n  version: \"1\"            # part of the system's identity: change it with the service\n  http:\n    url: %q\n", projectName(o.dir), o.url)
 	for _, note := range o.notes {
 		head += "    # " + note + "\n"
 	}

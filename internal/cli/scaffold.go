@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing/fstest"
+	"unicode"
 
 	"github.com/oloproof/oloproof-go/internal/problem"
 )
@@ -15,12 +16,8 @@ func (e *Env) scaffold(dir, endpoint string) error {
 	if u, err := url.Parse(endpoint); !strings.Contains(endpoint, "${") && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return problem.Errorf("--url is %q, it must begin with http:// or https:// and name a host", endpoint)
 	}
-	project := filepath.Base(dir)
-	if absolute, err := filepath.Abs(dir); err == nil {
-		project = filepath.Base(absolute)
-	}
 	files := fstest.MapFS{
-		"oloproof.yaml":    {Data: fmt.Appendf(nil, suiteTemplate, project, endpoint)},
+		"oloproof.yaml":    {Data: fmt.Appendf(nil, suiteTemplate, projectName(dir), endpoint)},
 		"release.yaml":     {Data: []byte(policyTemplate)},
 		"data/cases.jsonl": {Data: []byte(casesTemplate)},
 	}
@@ -30,6 +27,21 @@ func (e *Env) scaffold(dir, endpoint string) error {
 	}
 	fmt.Fprintf(e.Stdout, "Wrote %s. Put your own questions into data/cases.jsonl and say\nin oloproof.yaml where your endpoint's response holds the answer.\n\n", strings.Join(written, ", "))
 	return e.nextAfterInit(filepath.Join(dir, "oloproof.yaml"))
+}
+
+// projectName names a project after its directory, as a suite allows it: in one
+// line of at most 200 characters.
+func projectName(dir string) string {
+	if absolute, err := filepath.Abs(dir); err == nil {
+		dir = absolute
+	}
+	name := []rune(strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, filepath.Base(dir)))
+	return string(name[:min(len(name), 200)])
 }
 
 const suiteTemplate = `# What is run, against what, and how it is judged. Every key is explained in

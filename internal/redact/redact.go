@@ -35,7 +35,7 @@ const (
 	minDigits = 6
 	// maxRest is how far before the mark of a cut the beginning of a secret is
 	// looked for, in bytes. What is cut for a message is shorter.
-	maxRest = 2 << 10
+	maxRest = 512
 )
 
 // Redactor replaces secrets and the forms that they take on their way:
@@ -240,26 +240,40 @@ func (r *Redactor) String(s string) string {
 		return s
 	}
 	var b strings.Builder
-	for {
-		i, mark := strings.Index(s, "…"), "…"
-		if dots := strings.Index(s, "..."); i < 0 || dots >= 0 && dots < i {
-			i, mark = dots, "..."
+	done := 0
+	for i := 0; i < len(s); i++ {
+		n := markAt(s, i)
+		if n == 0 {
+			continue
 		}
-		if i < 0 {
-			b.WriteString(s)
-			return b.String()
-		}
-		b.WriteString(t.rest(s[:i]))
-		after := strings.TrimLeft(s[i+len(mark):], ".")
-		b.WriteString(s[i : len(s)-len(after)])
-		s = after
+		b.WriteString(t.rest(s[done:i]))
+		b.WriteString(s[i : i+n])
+		done, i = i+n, i+n-1
 	}
+	b.WriteString(s[done:])
+	return b.String()
+}
+
+// markAt returns the length of the mark of a cut that starts at i, or 0.
+func markAt(s string, i int) int {
+	if strings.HasPrefix(s[i:], "…") {
+		return len("…")
+	}
+	n := 0
+	for i+n < len(s) && s[i+n] == '.' {
+		n++
+	}
+	if n < len("...") {
+		return 0
+	}
+	return n
 }
 
 // rest returns the text before a cut without the beginning of a form at its end,
 // quotes and spaces behind it not counted.
 func (r *table) rest(s string) string {
-	for _, end := range []int{len(s), len(strings.TrimRight(s, " \"'`\\"))} {
+	trimmed := len(strings.TrimRight(s, " \"'`\\"))
+	for _, end := range []int{len(s), trimmed} {
 		for i := max(0, end-maxRest); i <= end-minSecret; i++ {
 			if !r.mayStart(s[i], s[i+1]) {
 				continue

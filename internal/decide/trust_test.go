@@ -2,6 +2,7 @@ package decide
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/oloproof/oloproof-go/internal/compare"
@@ -167,5 +168,33 @@ func TestCorrectedRules(t *testing.T) {
 		if correction == "" && got.State != policy.Fail {
 			t.Errorf("uncorrected: %s", got.State)
 		}
+	}
+}
+
+// TestLabelsForAPairedCorrection holds what docs/judges.md says of how many labels
+// the paired corrections take.
+func TestLabelsForAPairedCorrection(t *testing.T) {
+	pairs := stats.Pairs{Wins: 10, Losses: 10, Observed: 500}
+	against := func(n, one int) stats.Labels { // one label in so many is against the judge, either way as often
+		half := 0
+		if one > 0 {
+			half = n / one / 2
+		}
+		return stats.Labels{BothPass: n/2 - half, JudgeOnly: half, HumanOnly: half, BothFail: n - n/2 - half}
+	}
+	for _, x := range []struct{ from, one, upTo int }{{210, 0, 600}, {640, 20, 1200}} {
+		step := max(10, 2*x.one)
+		for n := step; n <= x.upTo; n += step {
+			_, i := stats.PredictionPoweredPaired(pairs, against(n, x.one), against(n, x.one), 0.95)
+			if shown := i.Lower >= -0.1; shown != (n >= x.from) {
+				t.Errorf("one in %d against: %d labels of either side show it: %v, want it from %d on", x.one, n, shown, x.from)
+			}
+		}
+		if _, i := stats.RoganGladenPaired(pairs, against(x.from, x.one), 0.95); i.Lower < -0.1 {
+			t.Errorf("rogan_gladen with %d labels: %v", x.from, i)
+		}
+	}
+	if page := strings.Join(strings.Fields(doc(t, "judges.md")), " "); !strings.Contains(page, "with 500 pairs, 10 won and 10 lost, it shows that a run is not worse by 10 points from 210 labels of either side on if the judge agrees with all of them, and from 640 on if one in twenty is against it") {
+		t.Error("docs/judges.md says otherwise")
 	}
 }

@@ -232,7 +232,11 @@ func TestRefusal(t *testing.T) {
 	for output, declines := range map[string]bool{
 		"I'm sorry, but I can't help with that.":     true,
 		"I’m afraid I do not have that information.": true,
-		"I don't know.": true,
+		"I don't know.":                                            true,
+		"I’m unable to answer that question.":                      true,
+		"I'm not able to provide this.":                            true,
+		"Sorry, we're unable to do that.":                          true,
+		"I'm able to answer that: five.":                           false,
 		"The provided context does not mention a warranty.":        true,
 		"This is not covered in the documentation.":                true,
 		"There is no information about refunds in our help pages.": true,
@@ -256,8 +260,8 @@ func TestRefusal(t *testing.T) {
 			}
 		}
 	}
-	own := suite.Evaluator{Type: "refusal", Builtin: "none", Patterns: []string{"^Ask a Person", "(?i)no idea"}, ExpectedField: text("declines")}
-	for output, want := range map[string]string{"ask a person please": "1", "NO IDEA": "1", "I don't know": "0"} {
+	own := suite.Evaluator{Type: "refusal", Builtin: "none", Patterns: []string{"^Ask a Person", "(?i)no idea", "i'm out of office"}, ExpectedField: text("declines")}
+	for output, want := range map[string]string{"ask a person please": "1", "I’m out of office": "1", "NO IDEA": "1", "I don't know": "0"} {
 		if got := word(judgeOne(t, own, expecting(`{"declines":true}`), answered(fmt.Sprintf("%q", output)))); got != want {
 			t.Errorf("%q with own patterns: %s, want %s", output, got, want)
 		}

@@ -11,8 +11,9 @@ import (
 )
 
 // refusalPatterns is the list refusal_patterns@1: how services decline in
-// English. They are searched in casefolded text with straight apostrophes. A
-// change is a new list with a new name; docs/suite.md shows it.
+// English. They are searched in casefolded text with straight apostrophes, as it
+// is and with I am in place of I'm. A change is a new list with a new name;
+// docs/suite.md shows it.
 var refusalPatterns = []string{
 	`\b(i|we) (can ?not|can't|could not|couldn't|am unable to|are unable to|am not able to|are not able to|won't|will not) (answer|help|assist|provide|say|tell|find|determine|confirm|comment|share|discuss|give|comply)`,
 	`\b(sorry|afraid)\b.{0,60}\b(i|we) (can ?not|can't|could not|couldn't|am unable|are unable|am not able|are not able|do not have|don't have|have no)\b`,
@@ -111,8 +112,9 @@ func (e refusal) Judge(c *evidence.Case, x *evidence.Execution) evidence.Judgmen
 func (e refusal) declines(text string) bool {
 	text = casefold(norm.NFKC.String(text))
 	text = strings.NewReplacer("’", "'", "‘", "'", "ʼ", "'").Replace(text)
+	full := strings.NewReplacer("i'm ", "i am ", "we're ", "we are ").Replace(text)
 	for _, p := range e.patterns {
-		if p.MatchString(text) {
+		if p.MatchString(text) || full != text && p.MatchString(full) {
 			return true
 		}
 	}

@@ -194,7 +194,8 @@ func TestBaseRunInProgress(t *testing.T) {
 	s.lastRun = 150
 	o := s.open(pull{number: 5, edit: edit{"README.md": "x"}}, nil).ends(3).usual()
 	o.outputs("baseline-state=found", "baseline-sha="+sha("c1"))
-	says(t, "comment", s.comment(5), "it is not finished and has stored no result of this name yet", "newest run on main", "1 commit")
+	says(t, "comment", s.comment(5), "it is not finished and has stored no result of this name yet", "newest run on main", "1 commit",
+		"a nearer run of the base branch has not ended: run this job again when it has")
 
 	// Its artifact is there as soon as it is uploaded.
 	s.gh.Do(func(w *world) {
@@ -202,7 +203,17 @@ func TestBaseRunInProgress(t *testing.T) {
 		files["run.json"] = strings.NewReplacer(sha("c1"), sha("c2"), `"run_id": 101`, `"run_id": 150`).Replace(files["run.json"])
 		w.Artifacts = append(w.Artifacts, githubtest.Artifact{ID: 1500, Run: 150, Name: w.Artifacts[0].Name, Bytes: githubtest.Zip(t, files), CreatedAt: s.now})
 	})
-	s.open(pull{number: 6, edit: edit{"README.md": "x"}}, nil).ends(3).outputs("baseline-state=found", "baseline-run-id=150", "baseline-sha="+sha("c2"))
+	o = s.open(pull{number: 6, edit: edit{"README.md": "x"}}, nil).ends(3).outputs("baseline-state=found", "baseline-run-id=150", "baseline-sha="+sha("c2"))
+	saysNot(t, "comment", s.comment(6), "has not ended")
+
+	// The very first one is still on its way.
+	s = newSite(t)
+	s.commit("c1", edit{"release.yaml": lenient})
+	s.gh.Do(func(w *world) {
+		w.Runs = append(w.Runs, githubtest.Run{ID: 90, Commit: "c1", Status: "in_progress", CreatedAt: s.now})
+	})
+	s.open(pull{number: 1, edit: edit{"README.md": "x"}}, nil).ends(0).outputs("gate-action=WARN", "baseline-state=none")
+	says(t, "comment", s.comment(1), "Baseline: none, since no run that may be trusted has stored a result of this name; one has not ended yet, so run this job again when it has; the gate is new")
 }
 
 // TestTwoRunsRaceForOneComment lets both see that there is no comment yet.

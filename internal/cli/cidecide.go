@@ -193,6 +193,9 @@ func (j *ciJob) decide(ctx context.Context, r *ciRun) error {
 	if pin != nil && pin.State != github.Found {
 		r.verdict.note("the pinned reference is %s: %s", pin.State, why(pin))
 	}
+	if baseline.State == github.Found && baseline.Unfinished {
+		r.verdict.note("a nearer run of the base branch has not ended: run this job again when it has, to compare with that one")
+	}
 	d := &ciDecision{ciJob: j, run: r, baseline: baseline, pin: pin}
 	if err := d.policies(ctx); err != nil {
 		return err
@@ -419,6 +422,9 @@ func reportBaseline(b *github.Baseline, introduction bool) *report.Baseline {
 	}
 	if b.State != github.Unavailable { // of that the trouble is told
 		out.Reason = b.Reason
+	}
+	if out.Reason != "" && b.Unfinished {
+		out.Reason += "; one has not ended yet, so run this job again when it has"
 	}
 	if introduction {
 		out.Reason += "; the gate is new to the branch, so comparison rules only warn"

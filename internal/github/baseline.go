@@ -42,6 +42,9 @@ type Baseline struct {
 	Reason string // why there is none, in words; empty when found
 	Trail  []Considered
 	Err    error // of Unavailable
+	// Unfinished reports that a run which comes before what was found has not
+	// ended, and may yet store a result.
+	Unfinished bool
 
 	// Of what was found.
 	Run      *store.Run // close it
@@ -131,7 +134,7 @@ func (l *Lookup) Baseline(ctx context.Context, q Query) (*Baseline, error) {
 	s := &search{Lookup: l, q: q, seen: map[int64]bool{}}
 	found, err := s.find(ctx)
 	b := s.conclude(found, err)
-	b.Pinned = s.pinOnly
+	b.Pinned, b.Unfinished = s.pinOnly, s.unfinished
 	return b, nil
 }
 
@@ -171,6 +174,7 @@ type search struct {
 	trail   []Considered
 
 	expired, incompatible bool // of some candidate that was trusted
+	unfinished            bool // a trusted run has not ended
 	unavailable           error
 }
 
@@ -503,6 +507,7 @@ func describe(r *Run, how string) string {
 // rejectArtifact looks at a run's artifact before it is downloaded.
 func (s *search) rejectArtifact(a *Artifact, r *Run) string {
 	if a == nil && r.Status != "completed" {
+		s.unfinished = true
 		return "it is not finished and has stored no result of this name yet"
 	}
 	if a == nil {

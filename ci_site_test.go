@@ -220,6 +220,9 @@ type outcome struct {
 	Run   int64
 	Files map[string]string // of the output directory
 	Calls []string          // requests of the API
+
+	told    bool   // the summary is of this job alone, and about its own gate
+	comment string // that the outputs name; "": none
 }
 
 // push is the job of a commit on main.
@@ -349,6 +352,16 @@ func (s *site) do(j job) *outcome {
 		return j.program(ctx, p)
 	})
 	o := &outcome{Result: res, t: s.t, Run: j.run, Files: map[string]string{}, Calls: s.gh.Requests()[asked:]}
+	o.told = j.summary == "" && j.inputs["command"] != "report"
+	if _, id, ok := strings.Cut(res.Outputs["comment-url"], "#issuecomment-"); ok {
+		s.gh.Do(func(w *githubtest.World) {
+			for _, c := range w.Comments {
+				if strconv.FormatInt(c.ID, 10) == id {
+					o.comment = c.Body
+				}
+			}
+		})
+	}
 	if dir := res.Outputs["output-dir"]; dir != "" {
 		o.Files = filesOf(s.t, filepath.Join(j.workspace, dir))
 	}
@@ -424,7 +437,8 @@ func (s *site) comment(pull int) string {
 	return all[0]
 }
 
-// ends demands the exit code of a job, everywhere it is told.
+// ends demands the exit code of a job, everywhere it is told: in the outputs, and
+// with the gate in the first line of summary and comment.
 func (o *outcome) ends(code int) *outcome {
 	o.t.Helper()
 	if o.ExitCode != code {
@@ -432,6 +446,15 @@ func (o *outcome) ends(code int) *outcome {
 	}
 	if got := o.Outputs["exit-code"]; got != strconv.Itoa(code) {
 		o.t.Errorf("output exit-code is %q, want %d", got, code)
+	}
+	if !o.told || code == 0 && o.Outputs["gate-action"] == "" { // without a policy there is no gate
+		return o
+	}
+	for what, text := range map[string]string{"summary": o.Summary, "comment": o.comment, "comment.md": o.Files["comment.md"]} {
+		first := firstLine(text)
+		if first != "" && (!strings.HasSuffix(first, fmt.Sprintf("(exit %d)", code)) || !strings.Contains(first, "Gate: "+o.Outputs["gate-action"])) {
+			o.t.Errorf("the %s begins with %q, the job ends with %d and %q", what, first, code, o.Outputs["gate-action"])
+		}
 	}
 	return o
 }

@@ -435,15 +435,15 @@ func (e *Env) importLabels(path, config, by string) error {
 	if err != nil {
 		return problem.At(path, "the sheets cannot be read: %v", err)
 	}
+	var problems problem.List
 	sheets, err := labels.ParseSheets(path, data)
-	if err != nil {
+	if err != nil && !errors.As(err, &problems) {
 		return err
 	}
 	filled := slices.DeleteFunc(slices.Clone(sheets), func(s labels.Sheet) bool { return s.Verdict == "" })
-	if len(filled) == 0 {
+	if len(filled) == 0 && len(problems) == 0 {
 		return problem.At(path, "no sheet has a verdict: fill in pass or fail")
 	}
-	var problems problem.List
 	var added []labels.Label
 	byJudge := map[[2]string][]labels.Sheet{}
 	for _, s := range filled {

@@ -222,9 +222,9 @@ tests:
 				notes: []string{"the assertion similar:cosine of row 1 has no counterpart in a case: see docs/datasets.md for what judges it", "the assertion trajectory:tool-used of row 2 has no counterpart in a case: see docs/datasets.md for what judges it",
 					"the assertion skill-used of row 3 has no counterpart in a case: see docs/datasets.md for what judges it", "the assertion similar of row 3 has no counterpart in a case: see docs/datasets.md for what judges it",
 					"a second equals of row 4 has no counterpart: an answer equals one text"}}},
-		{"kinds of promptfoo in cells", "t.csv", "q,__expected,id\nA,contains-html,1\nB,tool-call-f1(0.5): x,2\nC,Note: text,3\n", Spec{ID: "id"},
-			outcome{format: "promptfoo", cases: []string{`{"id":"1","input":{"q":"A"}}`, `{"id":"2","input":{"q":"B"}}`, `{"id":"3","input":{"q":"C"},"expected":{"equals":"Note: text"}}`},
-				notes: []string{"the assertion contains-html of row 1 has no counterpart in a case: see docs/datasets.md for what judges it", "the assertion tool-call-f1 of row 2 has no counterpart in a case: see docs/datasets.md for what judges it"}}},
+		{"kinds of promptfoo in cells", "t.csv", "q,__expected,id\nA {{x}},contains-html,1\nB,tool-call-f1(0.5): x,2\nC,Note: text,3\n", Spec{ID: "id"},
+			outcome{format: "promptfoo", cases: []string{`{"id":"1","input":{"q":"A {{x}}"}}`, `{"id":"2","input":{"q":"B"}}`, `{"id":"3","input":{"q":"C"},"expected":{"equals":"Note: text"}}`},
+				notes: []string{"the variable q of row 1 holds a template, which is sent as it stands", "the assertion contains-html of row 1 has no counterpart in a case: see docs/datasets.md for what judges it", "the assertion tool-call-f1 of row 2 has no counterpart in a case: see docs/datasets.md for what judges it"}}},
 		{"fields of the suite", "t.csv", "key,q,docs,price,ok\n1,A?,kb-1;kb-2,5,yes\n2,B?,\"kb-1, kb-2\",x,no\n3,,kb-1,1,no\n", Spec{Format: "csv", ID: "key", Fields: []Field{
 			{Target: "input.question", Sources: []string{"nothing", "q"}}, {Target: "expected.relevant", Sources: []string{"docs"}},
 			{Target: "expected.price", Sources: []string{"price"}, As: "number"}, {Target: "expected.refusal", Sources: []string{"ok"}}}},

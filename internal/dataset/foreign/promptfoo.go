@@ -37,6 +37,9 @@ func promptfooRow(r *reader, b *built, number int, v evidence.Value, used map[st
 			if strings.HasPrefix(text, "file://") {
 				return fmt.Sprintf("the variable %s stands in another file (%s): put its text here", name, shorten(text))
 			}
+			if strings.Contains(text, "{{") {
+				r.note(number, "the variable "+shorten(name)+" of %s holds a template, which is sent as it stands")
+			}
 			b.input.at([]string{name}).value = cell
 		case strings.HasPrefix(column, "expected"):
 			if fault := assertCell(r, b, number, text); fault != "" {

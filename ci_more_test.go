@@ -118,6 +118,15 @@ func TestShardsAndMerge(t *testing.T) {
 	}
 	says(t, "comment", s.comment(8), "not every case ran")
 
+	// A shard in trouble says so in its own job: eight would write eight comments.
+	broken := s.pushed(pull{number: 18, edit: edit{"oloproof.yaml": s.replaced("oloproof.yaml", "dataset:", "datasett:")}}, nil)
+	broken.inputs = map[string]string{"shard": "1/3"}
+	o = s.do(broken).ends(2)
+	says(t, "summary", o.Summary, "Configuration error", "did you mean dataset?")
+	if all := s.comments(18); len(all) > 0 {
+		t.Errorf("a shard commented: %q", all)
+	}
+
 	// A shard of another suite, and one that was changed.
 	other := s.shards(s.pushed(pull{number: 9, edit: edit{"oloproof.yaml": s.replaced("oloproof.yaml", "k: 2", "k: 3")}}, nil), 3)
 	p = s.pushed(pull{number: 10, edit: edit{"README.md": "x"}}, nil)

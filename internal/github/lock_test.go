@@ -120,6 +120,8 @@ func TestPinnedPoison(t *testing.T) {
 			l.Artifact = 70
 		}, nil, "another run's", Incompatible},
 		{"GitHub's digest differs", func(_ *bench, l *Lock) { l.Digest = githubtest.Digest([]byte("x")) }, nil, "not the lock's", Unavailable},
+		{"the artifact's bytes differ, and GitHub names no digest", func(_ *bench, l *Lock) { l.Digest = githubtest.Digest([]byte("x")) },
+			func(_ *githubtest.Run, _ *evidence.Manifest, a *githubtest.Artifact) { a.Digest = "-" }, "its bytes have the digest", Unavailable},
 		{"asset was replaced", func(b *bench, l *Lock) {
 			inAsset(l)
 			b.Do(func(w *githubtest.World) { w.Assets[0].Bytes = []byte("other") })

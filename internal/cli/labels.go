@@ -3,9 +3,12 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -625,11 +628,11 @@ q ends it, and the next review goes on with the answers that have no label.`,
 		Example: `  oloproof review latest --criterion groundedness --by NAME
   oloproof review latest --by NAME --sample 10 --seed 7`,
 		Args: args(1, 1, "the run"),
-		RunE: func(_ *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, given []string) error {
 			if by = strings.TrimSpace(by); by == "" {
 				return usageError{errors.New("--by says who labels, and is required")}
 			}
-			return env.review(given[0], f, by)
+			return env.review(cmd.Context(), given[0], f, by)
 		},
 	}
 	f.add(cmd)
@@ -637,19 +640,19 @@ q ends it, and the next review goes on with the answers that have no label.`,
 	return cmd
 }
 
-func (e *Env) review(name string, f sampleFlags, by string) error {
+func (e *Env) review(ctx context.Context, name string, f sampleFlags, by string) error {
 	sheets, _, err := e.sheets(name, f, by)
 	if err != nil {
 		return err
 	}
-	in := bufio.NewScanner(e.Stdin)
+	in := e.typed()
 	given := 0
 	for i, s := range sheets {
 		fmt.Fprintf(e.Stdout, "\n%d of %d\n", i+1, len(sheets))
 		if err := report.Sheet(e.Stdout, s.Ask, s.Input, s.Expected, passagesOf(s), s.Citations, s.Output); err != nil {
 			return err
 		}
-		verdict, end, err := e.askVerdict(in)
+		verdict, end, err := e.askVerdict(ctx, in)
 		if err != nil {
 			return err
 		}
@@ -686,16 +689,45 @@ func passagesOf(s labels.Sheet) [][2]string {
 	return all
 }
 
+// line is one that a person typed; err is why there are no more.
+type line struct {
+	text string
+	err  error
+}
+
+// typed gives the lines of standard input as they come. Nothing ends a read that
+// waits for a person, so it is left behind when the command is over.
+func (e *Env) typed() <-chan line {
+	lines := make(chan line, 1)
+	go func() {
+		in := bufio.NewScanner(e.Stdin)
+		for in.Scan() {
+			lines <- line{text: in.Text()}
+		}
+		lines <- line{err: cmp.Or(in.Err(), io.EOF)}
+	}()
+	return lines
+}
+
 // askVerdict asks until it gets an answer that it knows; end is set at q and at
 // the end of the input.
-func (e *Env) askVerdict(in *bufio.Scanner) (verdict string, end bool, err error) {
+func (e *Env) askVerdict(ctx context.Context, in <-chan line) (verdict string, end bool, err error) {
 	for {
 		fmt.Fprint(e.Stdout, "[p]ass, [f]ail, [s]kip, [q]uit? ")
-		if !in.Scan() {
-			fmt.Fprintln(e.Stdout)
-			return "", true, in.Err()
+		var l line
+		select {
+		case <-ctx.Done():
+			l.err = context.Cause(ctx)
+		case l = <-in:
 		}
-		switch strings.ToLower(strings.TrimSpace(in.Text())) {
+		if l.err != nil {
+			fmt.Fprintln(e.Stdout)
+			if l.err == io.EOF {
+				l.err = nil
+			}
+			return "", true, l.err
+		}
+		switch strings.ToLower(strings.TrimSpace(l.text)) {
 		case "p", labels.Pass:
 			return labels.Pass, false, nil
 		case "f", labels.Fail:

@@ -380,7 +380,11 @@ func (r *probing) refused(resp *http.Response) error {
 	e := &evidence.ExecutionError{Kind: evidence.ErrStatus, HTTPStatus: resp.StatusCode}
 	text := fmt.Sprintf("%s answered %s", r.publicURL(), strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))))
 	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
-		return problem.Errorf("%s and points to %s: call that address", text, httpsystem.PublicURL(resp.Header.Get("Location")))
+		where := "no address"
+		if at, err := resp.Location(); err == nil {
+			where = r.redact.String(httpsystem.PublicURL(at.String()))
+		}
+		return problem.Errorf("%s and points to %s: call that address", text, where)
 	}
 	if message := messageOf(r.body); message != "" {
 		text += ": " + message

@@ -169,7 +169,11 @@ func args(least, most int, what string) cobra.PositionalArgs {
 		case len(args) < least:
 			return usageError{fmt.Errorf("%s is missing", what)}
 		case len(args) > most && most == 0:
-			return usageError{fmt.Errorf("%s takes no argument, found %q", cmd.Name(), args[0])}
+			err := fmt.Errorf("%s takes no argument, found %q", cmd.Name(), args[0])
+			if cmd.Flags().Lookup("config") != nil && strings.HasSuffix(args[0], ".yaml") {
+				err = fmt.Errorf("%w; did you mean --config %s?", err, shellWord(args[0]))
+			}
+			return usageError{err}
 		case len(args) > most:
 			return usageError{fmt.Errorf("too many arguments, found %q", args[most])}
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/runner"
-	"github.com/oloproof/oloproof-go/internal/system/process"
 )
 
 // shapes are the least that each kind of artifact must hold, as they are told
@@ -64,10 +63,10 @@ func withoutContent(err error) error {
 	var dead *runner.DeadError
 	var unanswered *unansweredError
 	var contract *evidence.ContractError
-	var gone *process.GoneError
+	var said interface{ Bare() error } // of a program
 	switch {
-	case errors.As(err, &gone):
-		return gone.Bare()
+	case errors.As(err, &said):
+		return said.Bare()
 	case errors.As(err, &dead):
 		bare := *dead
 		bare.First.Message = dead.First.Outline()

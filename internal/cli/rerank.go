@@ -12,6 +12,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/diagnose"
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/problem"
+	"github.com/oloproof/oloproof-go/internal/redact"
 	"github.com/oloproof/oloproof-go/internal/suite"
 	"github.com/oloproof/oloproof-go/internal/system/process"
 	"github.com/oloproof/oloproof-go/internal/system/staged"
@@ -20,8 +21,9 @@ import (
 // reranker is the user's own order of candidates, as a program that offers rerank.
 type reranker struct {
 	*process.Client
-	code  evidence.Digest // "" when its files are not known
-	close func()
+	code   evidence.Digest // "" when its files are not known
+	close  func()
+	redact *redact.Redactor // takes secrets out of what is said of its answers
 }
 
 // startReranker starts the reranker that the flags name, in the suite's directory.
@@ -39,7 +41,7 @@ func (x *diagnosis) startReranker(ctx context.Context) (*reranker, error) {
 		Needs: []string{process.MethodRerank}, Redact: x.active.redact, Now: x.env.Now,
 	}
 	files := map[string]string{}
-	r := &reranker{close: func() {}}
+	r := &reranker{close: func() {}, redact: x.active.redact}
 	flag := "--reranker"
 	if x.flags.rerankerCommand != "" {
 		flag = "--reranker-command"
@@ -143,9 +145,9 @@ func (r *reranker) orders(ctx context.Context, cases []diagnose.Case, concurrenc
 		switch {
 		case err == nil:
 		case errors.As(err, &list):
-			return nil, err
+			return nil, problem.Errorf("%s", r.redact.String(list[0].Message))
 		default:
-			return nil, problem.Errorf("case %q: %v", cases[i].ID, strings.TrimPrefix(err.Error(), fmt.Sprintf("case %q: ", cases[i].ID)))
+			return nil, problem.Errorf("case %q: %v", cases[i].ID, strings.TrimPrefix(r.redact.String(err.Error()), fmt.Sprintf("case %q: ", cases[i].ID)))
 		}
 	}
 	return orders, nil

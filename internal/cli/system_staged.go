@@ -92,7 +92,7 @@ func (x *activeRun) stageEndpoint(h *suite.HTTP, r *suite.ResolvedEndpoint, conc
 func (x *activeRun) stagedProgram(p *program) (*system, error) {
 	declared, err := declaredBy(p.Hello())
 	if err != nil {
-		return nil, x.project.suite.Problem(x.project.suite.System.RAG.Pos, "%v", err)
+		return nil, x.project.suite.Problem(x.project.suite.System.RAG.Pos, "%s", x.redact.String(err.Error()))
 	}
 	s := p.system()
 	identity, err := evidence.ContentID("stage-program/v1", []any{string(p.code), s.declares()})

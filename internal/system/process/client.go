@@ -108,7 +108,7 @@ func Start(ctx context.Context, cfg Config) (*Client, error) {
 		seconds, err := strconv.ParseFloat(string(own), 64)
 		if err != nil || !(seconds > 0) || seconds > 24*60*60 {
 			c.Close()
-			return nil, fmt.Errorf("the program declares timeout_s wrongly: want seconds above 0, found %s", evidence.Shorten(own, 60))
+			return nil, fmt.Errorf("the program declares timeout_s wrongly: want seconds above 0, found %s", cfg.Redact.String(evidence.Shorten(own, 60)))
 		}
 		c.cfg.Timeout = time.Duration(seconds * float64(time.Second))
 	}

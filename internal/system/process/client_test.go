@@ -53,7 +53,7 @@ func play(role string) {
 	case "poor":
 		fmt.Println(`{"hello":{"protocol":1,"methods":["retrieve"]}}`)
 	case "refuses":
-		fmt.Println(`{"hello":{"protocol":1,"methods":[],"error":{"message":"no index","detail":"line one\nline two"}}}`)
+		fmt.Println(`{"hello":{"protocol":1,"methods":[],"error":{"message":"no index","detail":"line one\nline two s3cr3t-t0ken"}}}`)
 	case "dies again":
 		mark := os.Getenv("PROGRAM_MARK")
 		if _, err := os.Stat(mark); err == nil {
@@ -109,11 +109,13 @@ func play(role string) {
 		case "odd kind":
 			fmt.Printf("{\"id\":%d,\"result\":1,\"artifacts\":{\"retrieval\":{}}}\n", r.ID)
 		case "odd usage":
-			fmt.Printf("{\"id\":%d,\"result\":1,\"usage\":{\"input_tokens\":\"3\"}}\n", r.ID)
+			fmt.Printf("{\"id\":%d,\"result\":1,\"usage\":{\"input_tokens\":\"s3cr3t-t0ken\"}}\n", r.ID)
 		case "error without words":
 			fmt.Printf("{\"id\":%d,\"error\":\"\"}\n", r.ID)
 		case "error of two lines":
 			fmt.Printf("{\"id\":%d,\"error\":\"one\\ntwo\"}\n", r.ID)
+		case "odd artifacts":
+			fmt.Printf("{\"id\":%d,\"result\":1,\"artifacts\":\"s3cr3t-t0ken\"}\n", r.ID)
 		case "error":
 			fmt.Printf("{\"id\":%d,\"error\":{\"message\":\"no s3cr3t-t0ken\",\"detail\":\"app.py:3\\nkey s3cr3t-t0ken\"}}\n", r.ID)
 		case "fatal":
@@ -284,11 +286,12 @@ func TestFaultsOfACase(t *testing.T) {
 func TestContractErrors(t *testing.T) {
 	c := start(t, config("serve"))
 	for input, want := range map[string]string{
-		"twice":     `case "x": malformed citations/v1 artifact: recorded twice for one case: record it once`,
-		"malformed": `case "x": malformed citations/v1 artifact: ids[0]: want a string, found 3; found {"ids":[3]}`,
-		"fatal":     `case "x": retrieve() returned 7`,
-		"odd kind":  `case "x": malformed retrieval artifact: there is no such kind; it is retrieval/v1; found {}`,
-		"odd usage": `case "x": usage: input_tokens: want a whole number, found "\"3\"" (at byte 16)`,
+		"twice":         `case "x": malformed citations/v1 artifact: recorded twice for one case: record it once`,
+		"malformed":     `case "x": malformed citations/v1 artifact: ids[0]: want a string, found 3; found {"ids":[3]}`,
+		"fatal":         `case "x": retrieve() returned 7`,
+		"odd kind":      `case "x": malformed retrieval artifact: there is no such kind; it is retrieval/v1; found {}`,
+		"odd artifacts": `case "x": malformed any artifact: artifacts: want an object of kinds and artifacts, found "[redacted]"`,
+		"odd usage":     `case "x": usage: input_tokens: want a whole number, found "\"[redacted]\"" (at byte 16)`,
 	} {
 		var f *process.Fault
 		if _, err := ask(c, "x", input); err == nil || errors.As(err, &f) || err.Error() != want {
@@ -424,7 +427,7 @@ func TestDoesNotStart(t *testing.T) {
 		"chatty":  "the program did not start: the first line on standard output is no hello such as {\"hello\": {\"protocol\": 1, \"methods\": [\"run\"]}}: ",
 		"future":  "the program speaks version 2 of the protocol, and this oloproof version 1: update the one that is older",
 		"poor":    "the program does not offer the method run that this suite needs; its hello lists: retrieve",
-		"refuses": "no index\n  | line one\n  | line two",
+		"refuses": "no index\n  | line one\n  | line two [redacted]",
 	} {
 		if _, err := process.Start(t.Context(), config(role)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v\nwant %s", role, err, want)

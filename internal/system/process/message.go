@@ -290,6 +290,17 @@ func failure(v evidence.Value) (message, detail string) {
 	return message, detail
 }
 
+// StopError says that the program asks for the end of the run.
+type StopError struct{ caseID, message string }
+
+// Error says why, in the program's words.
+func (e *StopError) Error() string { return fmt.Sprintf("case %q: %s", e.caseID, e.message) }
+
+// Bare is the error without the program's words.
+func (e *StopError) Bare() error {
+	return fmt.Errorf("case %q: the program asks for the end of the run", e.caseID)
+}
+
 // flag reports whether an object has a member that is true.
 func flag(v evidence.Value, name string) bool {
 	m, ok := evidence.Member(v, name)
@@ -312,7 +323,7 @@ func (c *Client) read(caseID string, a answer, latency float64) (Reply, error) {
 		message, detail := failure(a.failure)
 		message = child.Printable(redacted.String(message))
 		if flag(a.failure, "fatal") {
-			return Reply{}, errors.New("case " + strconv.Quote(caseID) + ": " + message)
+			return Reply{}, &StopError{caseID, message}
 		}
 		if artifact, ok := evidence.Member(a.failure, "artifact"); ok {
 			kind, _ := evidence.Text(artifact)
@@ -331,7 +342,7 @@ func (c *Client) read(caseID string, a answer, latency float64) (Reply, error) {
 // readEvidence reads artifacts and usage of an answer.
 func (c *Client) readEvidence(caseID string, a answer, r *Reply) error {
 	if a.artifacts != nil && !evidence.IsNull(a.artifacts) && a.artifacts.Kind() != '{' {
-		return &evidence.ContractError{CaseID: caseID, Artifact: "any", Problem: "artifacts: want an object of kinds and artifacts, found " + evidence.Shorten(a.artifacts, 60)}
+		return &evidence.ContractError{CaseID: caseID, Artifact: "any", Problem: "artifacts: want an object of kinds and artifacts, found " + c.cfg.Redact.String(evidence.Shorten(a.artifacts, 60))}
 	}
 	for kind, v := range evidence.Members(a.artifacts) {
 		err := evidence.CheckKind(kind)
@@ -352,7 +363,7 @@ func (c *Client) readEvidence(caseID string, a answer, r *Reply) error {
 	if a.usage != nil {
 		usage, err := evidence.DecodeUsage(a.usage)
 		if err != nil {
-			return fmt.Errorf("case %q: usage: %w", caseID, err)
+			return fmt.Errorf("case %q: usage: %s", caseID, c.cfg.Redact.String(err.Error()))
 		}
 		r.Usage = usage
 	}

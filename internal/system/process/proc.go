@@ -132,10 +132,14 @@ func (p *proc) greet(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if p.said.Fault != nil {
-		return p.said.Fault
+	err := p.said.Fault
+	if err == nil {
+		err = p.said.check(c.cfg.Needs)
 	}
-	return p.said.check(c.cfg.Needs)
+	if err != nil {
+		return errors.New(p.redacted("%v", err))
+	}
+	return nil
 }
 
 // begin registers a call; false when the process takes none any more.
@@ -397,6 +401,7 @@ func (p *proc) take(line []byte) bool {
 			p.accuse(0, "the first line on standard output is no hello such as %s: %v: %s", helloExample, err, p.show(line))
 			return false
 		}
+		hello.Name, hello.Version = p.redacted("%s", hello.Name), p.redacted("%s", hello.Version)
 		p.mu.Lock()
 		p.said, p.ownLog, p.greeted = hello, hello.OwnLog, true
 		p.mu.Unlock()

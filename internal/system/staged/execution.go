@@ -141,13 +141,20 @@ func (x *execution) cite() error {
 		return nil
 	}
 	artifact := ids
-	if ids.Kind() == '[' {
+	switch ids.Kind() {
+	case '[':
 		artifact = append(append(evidence.Value(`{"ids":`), ids...), '}')
+	case '{':
+	default:
+		err = errors.New("want a list of cited ids, each DOC or DOC#CHUNK, or nothing there")
 	}
-	if err := evidence.DecodeArtifact(evidence.CitationsKind, artifact, &x.recorded); err != nil {
+	if err == nil {
+		err = evidence.DecodeArtifact(evidence.CitationsKind, artifact, &x.recorded)
+	}
+	if err != nil {
 		return &evidence.ContractError{
-			CaseID: x.c.ID, Artifact: evidence.CitationsKind, Path: x.cfg.CitationsPath,
-			Problem: err.Error(), Found: evidence.Shorten(ids, 200),
+			CaseID: x.c.ID, Artifact: evidence.CitationsKind, Path: x.cfg.CitationsPath, Key: "system.rag.citations_path",
+			Problem: x.cfg.Redact.String(err.Error()), Found: x.cfg.Redact.String(evidence.Shorten(ids, 200)),
 		}
 	}
 	return nil

@@ -152,7 +152,7 @@ func TestContract(t *testing.T) {
 			p.generate = func([]evidence.Passage) (staged.Generated, error) {
 				return staged.Generated{Output: evidence.Value(`{"citations":null}`)}, nil
 			}
-		}, `case "one": malformed citations/v1 artifact at "citations": want an object, found null`},
+		}, `case "one": malformed citations/v1 artifact at "citations": want a list of cited ids, each DOC or DOC#CHUNK, or nothing there; found null; it is made by system.rag.citations_path`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

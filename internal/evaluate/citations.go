@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
@@ -70,7 +69,7 @@ func quoteSome(ids []string) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(strconv.Quote(id[:min(len(id), shown)]))
+		b.WriteString(cut(id))
 	}
 	if len(ids) > most {
 		fmt.Fprintf(&b, " and %d more", len(ids)-most)

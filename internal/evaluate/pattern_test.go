@@ -100,3 +100,11 @@ func FuzzPattern(f *testing.F) {
 		}
 	})
 }
+
+// A long id is cut with a mark, by which the rest of a secret in it is found.
+func TestLongIDIsCutWithAMark(t *testing.T) {
+	got := quoteSome([]string{"a", strings.Repeat("ä", 2*shown)})
+	if want := `"a", "` + strings.Repeat("ä", shown-1) + `…"`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

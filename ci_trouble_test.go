@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -288,6 +289,31 @@ func TestUnusableAnswers(t *testing.T) {
 		says(t, "log", o.Text(), private)
 		s.open(pull{number: 10 + i, edit: edit{"README.md": "x"}}, map[string]string{"include-content": "true"}).ends(2)
 		says(t, "comment", s.comment(10+i), private)
+	}
+}
+
+// TestSomeCasesFail: of a run whose store is thrown away no command is named that
+// would look into it.
+func TestSomeCasesFail(t *testing.T) {
+	t.Parallel()
+	s := begun(t)
+	good := confused(t)
+	s.answer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), "refund") {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		good.ServeHTTP(w, r)
+	}))
+	o := s.open(pull{number: 1, edit: edit{"README.md": "x"}}, nil).ends(3)
+	if o.document().Run.Counts.Error == 0 {
+		t.Fatal("every case was answered")
+	}
+	says(t, "log", o.Text(), "the system gave no output for these cases\n")
+	for what, text := range map[string]string{"log": o.Text(), "summary": o.Summary, "comment": s.comment(1), "report.html": o.Files["report.html"]} {
+		saysNot(t, what, text, "inspect run_", "--resume")
 	}
 }
 

@@ -466,7 +466,7 @@ func numbers(n int) string {
 // printNext says what is left to do by hand.
 func (w *workflow) printNext(e *Env) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The gate runs on pull requests, in the merge queue, on pushes to %s and release/**, and at %02d:%02d UTC.\n\nNext:\n", w.Branch, w.Hour, w.Minute)
+	fmt.Fprintf(&b, "The gate runs on pull requests into %s and release/**, on pushes to them, in the merge queue, and at %02d:%02d UTC.\n\nNext:\n", w.Branch, w.Hour, w.Minute)
 	for _, v := range w.variables {
 		fmt.Fprintf(&b, "  gh secret set %s\n      the suite reads it from the environment\n", v)
 	}

@@ -400,7 +400,11 @@ func (t *text) reasonLines(verb string, of func(Metric) []measure.ReasonCount) {
 		for _, line := range lines[r] {
 			t.line(0, line, plain)
 		}
-		if remedy := Remedy(r, Clean(t.doc.Run.ID)); remedy != "" {
+		remedy := Remedy(r, Clean(t.doc.Run.ID))
+		if t.opt.Case != nil && t.opt.Case("") == "" { // no command can show the run
+			remedy, _, _ = strings.Cut(remedy, ": oloproof ")
+		}
+		if remedy != "" {
 			t.line(2, remedy, plain)
 		}
 	}

@@ -563,7 +563,7 @@ func (r *reexecution) abort(ctx context.Context, cause error) error {
 	} else if ctx.Err() != nil {
 		cause = context.Cause(ctx)
 	}
-	if !r.answered() { // there is nothing to go on with
+	if d := r.active.deployed; !r.answered() || d != nil && d.said.Changed { // there is nothing to go on with
 		for _, a := range r.arms {
 			if err := a.writer.Restart(); err != nil {
 				return stoppedError{withTrouble(cause, err)}

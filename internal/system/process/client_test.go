@@ -155,6 +155,12 @@ func play(role string) {
 				fmt.Printf("{\"id\":%d,\"result\":\"alone\"}\n", r.ID)
 			}
 			_ = os.WriteFile(os.Getenv("PROGRAM_MARK"), nil, 0o600)
+		case "late": // the first one is answered when another one comes
+			if held = append(held, r.ID); len(held) == 1 {
+				_ = os.WriteFile(os.Getenv("PROGRAM_MARK"), nil, 0o600)
+			} else {
+				fmt.Printf("{\"id\":%d,\"result\":\"late\"}\n{\"id\":%d,\"result\":\"own\"}\n", held[0], r.ID)
+			}
 		case "cut off": // its last line has no end, and it is gone
 			fmt.Printf("{\"id\":%d,\"result\":1}", r.ID)
 			os.Exit(0)
@@ -408,6 +414,32 @@ func TestEndsBetweenCases(t *testing.T) {
 	c.Close()
 	if notes := c.Notes(); notes != nil {
 		t.Errorf("notes %q of what a case is to blame for", notes)
+	}
+}
+
+// An answer that nobody waits for any more is passed over, and is nobody else's.
+func TestLateAnswer(t *testing.T) {
+	mark := t.TempDir() + "/mark"
+	c := start(t, config("serve", "PROGRAM_MARK="+mark))
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() {
+		_, err := c.Call(ctx, "x", process.MethodRun, evidence.Value(`{"input":"late"}`))
+		left <- err
+	}()
+	for { // a hang is a failure
+		if _, err := os.Stat(mark); err == nil {
+			break
+		}
+		runtime.Gosched()
+	}
+	cancel()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+	reply, err := ask(c, "y", "late")
+	if err != nil || string(reply.Result) != `"own"` || reply.Retried != nil || c.Notes() != nil {
+		t.Errorf("%+v, %v, notes %q", reply, err, c.Notes())
 	}
 }
 

@@ -203,7 +203,7 @@ func TestBaseRunInProgress(t *testing.T) {
 		files["run.json"] = strings.NewReplacer(sha("c1"), sha("c2"), `"run_id": 101`, `"run_id": 150`).Replace(files["run.json"])
 		w.Artifacts = append(w.Artifacts, githubtest.Artifact{ID: 1500, Run: 150, Name: w.Artifacts[0].Name, Bytes: githubtest.Zip(t, files), CreatedAt: s.now})
 	})
-	o = s.open(pull{number: 6, edit: edit{"README.md": "x"}}, nil).ends(3).outputs("baseline-state=found", "baseline-run-id=150", "baseline-sha="+sha("c2"))
+	s.open(pull{number: 6, edit: edit{"README.md": "x"}}, nil).ends(3).outputs("baseline-state=found", "baseline-run-id=150", "baseline-sha="+sha("c2"))
 	saysNot(t, "comment", s.comment(6), "has not ended")
 
 	// The very first one is still on its way.

@@ -443,11 +443,11 @@ type ciDecision struct {
 	*ciJob
 	run           *ciRun
 	baseline, pin *github.Baseline
-	release       []rolePolicy // that decide the run
-	compare       []rolePolicy // that decide the comparison
-	introduction  bool         // nothing of this name was ever stored: comparisons only advise
-	kept          *keptSuite   // nil unless the proposed suite took something away
-	released      bool         // by the review label
+	release       []rolePolicy      // that decide the run
+	compare       []rolePolicy      // that decide the comparison
+	introduction  bool              // nothing of this name was ever stored: comparisons only advise
+	kept          *decide.KeptSuite // nil unless the proposed suite took something away
+	released      bool              // by the review label
 	review        *github.Review
 }
 
@@ -614,7 +614,7 @@ func (d *ciDecision) integrity(ctx context.Context) error {
 		return err
 	}
 	d.relaxed(list)
-	if d.kept, err = newKeptSuite(d.base.suite, p, d.run.run, d.baseline.Run); err != nil {
+	if d.kept, err = d.base.suite.keep(p.data, d.run.run, d.baseline.Run); err != nil {
 		return err
 	}
 	if d.kept == nil {
@@ -638,7 +638,7 @@ func (d *ciDecision) integrity(ctx context.Context) error {
 	}
 	d.released = review.Released
 	if review.Released {
-		d.kept.released = true
+		d.kept.Released = true
 		d.run.verdict.note("the change of the suite was released by the label %s, set by %s", review.Label, strings.Join(review.By, ", "))
 	} else {
 		d.review = review
@@ -698,7 +698,7 @@ func (d *ciDecision) decide() error {
 			v.decideRun(p.role, p.policy)
 			continue
 		}
-		kept, err := d.kept.kept(p.policy)
+		kept, err := d.kept.Kept(p.policy)
 		if err != nil {
 			return err
 		}
@@ -767,13 +767,13 @@ func (d *ciDecision) decideAgainst(p rolePolicy, role string, b *github.Baseline
 	v.compared(role, c)
 	result := decide.Compare(p.policy, c)
 	if d.kept != nil {
-		before, err := d.kept.comparison(b.Run, opt)
+		before, err := d.kept.Comparison(stored(b.Run), opt)
 		if err != nil {
 			return err
 		}
 		if before != nil {
 			before.Arms = c.Arms
-			result = decide.CompareRelaxed(p.policy, c, before, d.kept.ofComparison())
+			result = decide.CompareRelaxed(p.policy, c, before, d.kept.OfComparison())
 		}
 	}
 	if d.released {

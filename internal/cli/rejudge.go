@@ -16,8 +16,8 @@ import (
 // runs have kept their evidence; their names are returned. Criteria are the
 // metrics to compare, none for all.
 func sides(candidate, baseline *store.Run, criteria []string) (c, b compare.Side, rejudged []string, err error) {
-	c = compare.Side{Manifest: candidate.Manifest, Outcomes: candidate.Outcomes}
-	b = compare.Side{Manifest: baseline.Manifest, Outcomes: baseline.Outcomes}
+	c = stored(candidate)
+	b = stored(baseline)
 	changed := judgedOtherwise(candidate.Manifest, baseline.Manifest)
 	if len(criteria) > 0 {
 		changed = slices.DeleteFunc(changed, func(spec evidence.MetricSpec) bool { return !slices.Contains(criteria, spec.ID) })

@@ -175,7 +175,7 @@ func (r *reexecution) open(ctx context.Context) (context.Context, error) {
 		return nil, err
 	}
 	if now.System.Digest != m.System.Digest {
-		return nil, r.otherSystem(r.whatChanged(&now.System))
+		return nil, r.otherSystem(diagnose.SystemChange(m.ID, &m.System, &now.System))
 	}
 	if h := s.System.HTTP; h != nil && h.Gold != nil {
 		if r.intervention.Code, err = evidence.ContentID("gold-context/v1", h.Gold.Request); err != nil {
@@ -275,43 +275,6 @@ func (x *diagnosis) sameEvaluator(s *suite.Suite) (int, error) {
 func (x *diagnosis) otherSystem(what string) error {
 	return problem.Errorf("an intervention must re-execute the same system: %s; make a new run with oloproof run%s and diagnose that, or bring the version of %s back",
 		what, x.given().flags(false, false), x.parent.Manifest.ID)
-}
-
-// whatChanged names the first difference that can be seen between the system of
-// the run and that of now.
-func (x *diagnosis) whatChanged(now *evidence.SystemID) string {
-	was := &x.parent.Manifest.System
-	run := x.parent.Manifest.ID
-	differ := func(what string, a, b any) string {
-		return fmt.Sprintf("its %s was %v in %s and is %v now", what, a, run, b)
-	}
-	switch {
-	case was.Name != now.Name:
-		return differ("name", was.Name, now.Name)
-	case was.Version != now.Version:
-		return differ("version", was.Version, now.Version)
-	case was.Staged == nil || now.Staged == nil:
-		return fmt.Sprintf("its code or configuration changed since %s", run)
-	}
-	a, b := was.Staged, now.Staged
-	switch {
-	case a.Depth != b.Depth:
-		return differ("depth", a.Depth, b.Depth)
-	case a.TopK != b.TopK:
-		return differ("top_k", a.TopK, b.TopK)
-	case budgetWord(a.TokenBudget) != budgetWord(b.TokenBudget):
-		return differ("token_budget", budgetWord(a.TokenBudget), budgetWord(b.TokenBudget))
-	case a.IndexVersion != b.IndexVersion:
-		return differ("index_version", a.IndexVersion, b.IndexVersion)
-	}
-	return fmt.Sprintf("its code or configuration changed since %s", run)
-}
-
-func budgetWord(budget *int) string {
-	if budget == nil {
-		return "none"
-	}
-	return fmt.Sprint(*budget)
 }
 
 // noteData says when the cases of the data set are not those of the run any more.

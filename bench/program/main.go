@@ -29,7 +29,7 @@ func serve() error {
 			return err
 		}
 	}
-	fmt.Println(`{"hello":{"protocol":1,"methods":["run"]}}`)
+	fmt.Println(`{"hello":{"protocol":1,"methods":["run"],"concurrency":64}}`) // a request waits in the pipe while one is answered
 	in := bufio.NewReaderSize(os.Stdin, 64<<10)
 	for {
 		line, err := in.ReadBytes('\n')

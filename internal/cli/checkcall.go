@@ -289,7 +289,7 @@ func (x *activeRun) describeCalls(ctx context.Context, s *system, w *watch, c *e
 	if second != nil {
 		x.describeSessions(w, before, first, second)
 	}
-	endpointLine(out, "whole suite", "%s", x.price(latency, max(1, before)))
+	endpointLine(out, "whole suite", "%s", x.price(latency, max(1, before), s.bounded(x.project.suite.Concurrency.System)))
 	return nil
 }
 
@@ -409,11 +409,11 @@ func inputTokens(e *evidence.Execution) int64 {
 	return *e.Usage.InputTokens
 }
 
-// price says what all cases take at the suite's concurrency, if each takes as
-// long and as many requests as one did.
-func (x *activeRun) price(latencyMS float64, requests int) string {
+// price says what all cases take, at so many at a time, if each takes as long and
+// as many requests as one did.
+func (x *activeRun) price(latencyMS float64, requests, at int) string {
 	s := x.project.suite
-	cases, at := x.project.data.Len(), s.Concurrency.System
+	cases := x.project.data.Len()
 	rounds := (cases + at - 1) / at
 	took := time.Duration(float64(rounds) * latencyMS * float64(time.Millisecond))
 	text := fmt.Sprintf("%s, %d at a time", countCases(cases), at)

@@ -187,7 +187,7 @@ func (r *reexecution) open(ctx context.Context) (context.Context, error) {
 			return nil, err
 		}
 		r.intervention.Code = r.reranker.code
-		if r.orders, err = r.reranker.orders(ctx, r.selection.Cases, m.Concurrency); err != nil {
+		if r.orders, err = r.reranker.orders(ctx, r.selection.Cases, min(m.Concurrency, r.reranker.AtOnce())); err != nil {
 			return nil, err
 		}
 	}
@@ -399,7 +399,7 @@ func (r *reexecution) run(ctx context.Context) error {
 		},
 		Done:   func(i int) bool { n, a := r.place(i); return a.writer.Done(n) },
 		System: r, Judge: r.judging.judge, Judging: judging, Redact: r.active.redact, Sink: r.keep,
-		Concurrency: r.parent.Manifest.Concurrency, Now: r.env.Now,
+		Concurrency: r.active.system.bounded(r.parent.Manifest.Concurrency), Now: r.env.Now,
 		Progress: func(p runner.Progress) { progress.Update(p.Skipped, p.Finished, p.Finished-p.OK) },
 	})
 	if err != nil {

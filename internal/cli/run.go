@@ -199,6 +199,7 @@ func (x *activeRun) perform(ctx context.Context) error {
 		return err
 	}
 	defer x.system.close()
+	x.manifest.Concurrency = x.system.bounded(x.manifest.Concurrency)
 	if err := x.identify(x.system); err != nil {
 		return err
 	}

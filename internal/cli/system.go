@@ -35,12 +35,22 @@ type system struct {
 	// takes the place of, such as the model that it asks.
 	declared map[string]evidence.Value
 	notes    []string
+	// atOnce is how many cases it takes at one time; 0 is as many as there are.
+	atOnce int
 	// after says what it did wrong that no case is to blame for; nil is nothing.
 	after func() []string
 	// stages executes the generation alone again, and staged says how it is run;
 	// nil when the system is not staged.
 	stages replayer
 	staged *evidence.StagedSettings
+}
+
+// bounded returns how many cases may be in flight, of n that are asked for.
+func (s *system) bounded(n int) int {
+	if s.atOnce > 0 {
+		return min(n, s.atOnce)
+	}
+	return n
 }
 
 // replayer is a system whose generation can be executed with another context.

@@ -57,7 +57,7 @@ type program struct {
 
 // system is what every kind of system says that is a program.
 func (p *program) system() *system {
-	s := &system{close: p.close, called: p.called, code: p.code, cached: p.code != "", opaque: p.code == "", late: p.Late, after: p.Notes, version: p.Hello().Version, declared: declaredApart(p.Hello())}
+	s := &system{close: p.close, called: p.called, code: p.code, cached: p.code != "", opaque: p.code == "", late: p.Late, atOnce: p.AtOnce(), after: p.Notes, version: p.Hello().Version, declared: declaredApart(p.Hello())}
 	if p.code == "" {
 		s.notes = append(s.notes, "system.code_paths does not say which files the program is made of, so it is called on every run, with --reuse too: name them, and unchanged answers are reused")
 	}

@@ -50,7 +50,7 @@ func (c *Command) table() *y.MapType {
 		{Key: "cwd", Type: y.String(y.Into(&c.Dir)).Want("a directory").Check(oneLine), Null: true,
 			Doc: "Directory that the program runs in, relative to the suite; the suite's own when absent."},
 		{Key: "processes", Type: y.Int(y.Into(&c.Processes)).Min(1).Max(1000).Default(1),
-			Doc: "How many processes of the program run. Each gets several requests at a time, up to concurrency.system in all."},
+			Doc: "How many processes of the program run. Each gets one case at a time, or as many as its hello says, up to concurrency.system in all."},
 		{Key: "timeout_s", Type: y.Seconds(y.Into(&c.Timeout)).Default(ProgramTimeout.Seconds()),
 			Doc: "Deadline of one answer in seconds. A program that does not keep it is ended and started again."},
 	}).Keys(y.Into(&c.KeyPos))

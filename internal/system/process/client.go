@@ -118,6 +118,10 @@ func Start(ctx context.Context, cfg Config) (*Client, error) {
 // Hello is what the program said when it started.
 func (c *Client) Hello() Hello { return c.hello }
 
+// AtOnce is how many cases the program takes at one time, all its processes
+// together. More would wait inside of it, and their clocks would run.
+func (c *Client) AtOnce() int { return len(c.workers) * c.hello.AtOnce }
+
 // same asks that a process which was started later says of itself what the first
 // one said: else the answers of two programs would be those of one run.
 func (c *Client) same(said Hello) error {
@@ -281,6 +285,8 @@ func (c *Client) attempt(ctx context.Context, caseID, method string, params evid
 
 // pick returns the process with the fewest calls in flight.
 func (c *Client) pick() *worker {
+	c.mu.Lock() // of two calls at one time the second sees the first
+	defer c.mu.Unlock()
 	best, least := c.workers[0], int32(math.MaxInt32)
 	for _, w := range c.workers {
 		if n := w.load.Load(); n < least {

@@ -36,7 +36,7 @@ type asked struct {
 	Params json.RawMessage `json:"params"`
 }
 
-const hello = `{"hello":{"protocol":1,"methods":["run","count_tokens"],"name":"stub","version":"7","records":["citations/v1"],"settings":{"depth":6}}}`
+const hello = `{"hello":{"protocol":1,"methods":["run","count_tokens"],"name":"stub","version":"7","records":["citations/v1"],"settings":{"depth":6},"concurrency":64}}`
 
 // play is a program that does as the input of a case says.
 func play(role string) {

@@ -17,6 +17,9 @@ import (
 // Protocol is the version of the protocol that is spoken here.
 const Protocol = 1
 
+// maxAtOnce is the most cases that a program may take at one time.
+const maxAtOnce = 10_000
+
 const helloExample = `{"hello": {"protocol": 1, "methods": ["run"]}}`
 
 // Hello is what a program says of itself when it is ready.
@@ -29,6 +32,7 @@ type Hello struct {
 	Settings evidence.Value // what it declares for itself, such as depth and top_k; nil when nothing
 	Code     evidence.Value // the digest of each of its files by name; nil when it does not know
 	OwnLog   bool           // its answers carry what it wrote for the case
+	AtOnce   int            // how many cases it takes at one time; 1 when it does not say
 	Fault    error          // why it cannot work
 }
 
@@ -54,7 +58,7 @@ func (h *Hello) check(needs []string) error {
 
 // readHello reads the first line of a program.
 func readHello(line []byte) (Hello, error) {
-	var h Hello
+	h := Hello{AtOnce: 1}
 	v, err := evidence.ParseJSON(line)
 	if err != nil {
 		return h, err
@@ -85,6 +89,12 @@ func readHello(line []byte) (Hello, error) {
 			h.Settings, err = object(v)
 		case "code":
 			h.Code, err = object(v)
+		case "concurrency":
+			if !evidence.IsNull(v) {
+				if h.AtOnce, err = strconv.Atoi(string(v)); err != nil || h.AtOnce < 1 || h.AtOnce > maxAtOnce {
+					return h, fmt.Errorf("concurrency: want a whole number from 1 to %d, found %s", maxAtOnce, evidence.Shorten(v, 60))
+				}
+			}
 		case "own_log":
 			h.OwnLog = v.Kind() == 't'
 		case "error":

@@ -590,7 +590,7 @@ def main(argv):
     project = os.path.realpath(project)
     sys.path.insert(0, project)
     code = Code(project)
-    hello = {"protocol": PROTOCOL, "methods": [], "own_log": True}
+    hello = {"protocol": PROTOCOL, "methods": [], "own_log": True, "concurrency": int(concurrency)}
     offer = None
     try:
         found = find(target, project)

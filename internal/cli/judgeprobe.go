@@ -95,9 +95,8 @@ func (e *Env) answersOf(name string, f sampleFlags) ([]judge.Answered, evidence.
 	var ids []string
 	all := map[string]judge.Answered{}
 	err = j.run.CaseLines(func(line evidence.CaseLine) error {
-		verdict, err := j.verdict(line)
-		if err != nil || verdict == nil {
-			return err
+		if labels.Said(j.spec, line) == nil {
+			return nil
 		}
 		ids = append(ids, line.Case.ID)
 		all[line.Case.ID] = judge.Answered{Case: line.Case, Execution: line.Execution}

@@ -324,9 +324,8 @@ func (e *Env) sheets(name string, f sampleFlags, by string) ([]labels.Sheet, *ju
 	judged := false
 	sheets := map[string]labels.Sheet{}
 	err = j.run.CaseLines(func(line evidence.CaseLine) error {
-		verdict, err := j.verdict(line)
-		if err != nil || verdict == nil {
-			return err
+		if labels.Said(j.spec, line) == nil {
+			return nil
 		}
 		judged = true
 		s, err := j.sheet(line)
@@ -355,24 +354,6 @@ func (e *Env) sheets(name string, f sampleFlags, by string) ([]labels.Sheet, *ju
 		drawn = append(drawn, sheets[id])
 	}
 	return drawn, j, nil
-}
-
-// verdict is what the judge said of a case; nil when it gave no verdict.
-func (j *judgedRun) verdict(line evidence.CaseLine) (*labels.Judged, error) {
-	for _, n := range line.Judgments {
-		if n.Criterion != j.spec.ID || n.Judgment.State != evidence.Judged {
-			continue
-		}
-		v := &labels.Judged{Verdict: labels.Fail, Evaluator: j.spec.Evaluator}
-		if n.Judgment.Passed() {
-			v.Verdict = labels.Pass
-		}
-		if n.Judgment.Asked != nil {
-			v.Model = n.Judgment.Asked.Model
-		}
-		return v, nil
-	}
-	return nil, nil
 }
 
 // sheet is a case as a person is to see it: what the judge read.
@@ -485,51 +466,23 @@ func (e *Env) importLabels(path, config, by string) error {
 
 // take joins sheets with what the judge said of the same answers.
 func (e *Env) take(j *judgedRun, sheets []labels.Sheet, path, by string) ([]labels.Label, problem.List, error) {
-	var problems problem.List
-	wrong := func(s labels.Sheet, format string, args ...any) {
-		problems.Add(problem.Problem{File: path, Line: s.Line, Message: fmt.Sprintf(format, args...)})
-	}
-	own := map[evidence.Digest]bool{}
-	for _, l := range j.file.Labels {
-		if l.Criterion == j.spec.ID && l.By == by {
-			own[l.Evidence] = true
-		}
-	}
-	type judged struct {
-		evidence evidence.Digest
-		verdict  *labels.Judged
-	}
-	cases := map[string]judged{}
+	answers := map[string]labels.Answer{}
 	err := j.run.CaseLines(func(line evidence.CaseLine) error {
 		if !slices.ContainsFunc(sheets, func(s labels.Sheet) bool { return s.Case == line.Case.ID }) {
 			return nil
 		}
-		v, err := j.verdict(line)
-		if err != nil || v == nil {
-			return err
+		said := labels.Said(j.spec, line)
+		if said == nil {
+			return nil
 		}
 		id, err := judge.Evidence(j.evaluator, &line.Case, &line.Execution)
-		cases[line.Case.ID] = judged{id, v}
+		answers[line.Case.ID] = labels.Answer{Evidence: id, Judge: said}
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	var added []labels.Label
-	for _, s := range sheets {
-		switch there, ok := cases[s.Case]; {
-		case !ok:
-			wrong(s, "%s has no case %s that %s judged", j.run.Manifest.ID, s.Case, j.spec.ID)
-		case there.evidence != s.Evidence:
-			wrong(s, "case %s: the label is of another answer than %s has: take evidence as labels export wrote it", s.Case, j.run.Manifest.ID)
-		case own[s.Evidence]:
-			wrong(s, "case %s: %s has labelled this answer before; a person has one verdict on an answer", s.Case, by)
-		default:
-			added = append(added, labels.Label{
-				Case: s.Case, Criterion: s.Criterion, Evidence: s.Evidence, Verdict: s.Verdict, By: by, At: e.Now().UTC(), Judge: there.verdict,
-			})
-		}
-	}
+	added, problems := j.file.Take(path, sheets, j.run.Manifest.ID, answers, by, e.Now)
 	return added, problems, nil
 }
 

@@ -5,10 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
+	"github.com/oloproof/oloproof-go/internal/problem"
 )
 
 const good = `{"case":"a","criterion":"grounded","evidence":"sha256:1","verdict":"pass","by":"p","at":"2026-11-24T09:30:00Z","judge":{"verdict":"pass","evaluator":"sha256:e","model":"m-1"}}
@@ -204,6 +207,60 @@ func TestSheets(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q in %v", want, err)
 		}
+	}
+}
+
+func TestSaid(t *testing.T) {
+	judge := evidence.MetricSpec{ID: "grounded", Evaluator: "e1"}
+	named := func(criterion string, j evidence.Judgment) evidence.NamedJudgment {
+		return evidence.NamedJudgment{Criterion: criterion, Judgment: j}
+	}
+	other := named("tone", evidence.Judgment{State: evidence.Judged, Value: 1})
+	for _, x := range []struct {
+		name string
+		said []evidence.NamedJudgment
+		want *Judged
+	}{
+		{"nothing", nil, nil},
+		{"of another criterion", []evidence.NamedJudgment{other}, nil},
+		{"no verdict", []evidence.NamedJudgment{named("grounded", evidence.Judgment{State: evidence.Missing, Reason: evidence.ReasonJudgeFailed})}, nil},
+		{"pass", []evidence.NamedJudgment{other, named("grounded", evidence.Judgment{State: evidence.Judged, Value: 1, Asked: &evidence.Asked{Model: "m1"}})}, &Judged{Pass, "e1", "m1"}},
+		{"fail, of no named model", []evidence.NamedJudgment{named("grounded", evidence.Judgment{State: evidence.Judged})}, &Judged{Fail, "e1", ""}},
+	} {
+		if diff := cmp.Diff(x.want, Said(judge, evidence.CaseLine{Judgments: x.said})); diff != "" {
+			t.Errorf("%s: %s", x.name, diff)
+		}
+	}
+}
+
+func TestTake(t *testing.T) {
+	at := time.Date(2026, 3, 1, 13, 0, 0, 0, time.FixedZone("", 3600))
+	said := &Judged{Pass, "e1", "m1"}
+	answers := map[string]Answer{"c1": {"x1", said}, "c2": {"x2", said}, "c3": {"x3", said}, "c4": {"x4", said}}
+	f := &File{Labels: []Label{
+		{Case: "c3", Criterion: "grounded", Evidence: "x3", By: "ann"},
+		{Case: "c4", Criterion: "grounded", Evidence: "x4", By: "bob"},
+		{Case: "c1", Criterion: "tone", Evidence: "x1", By: "ann"},
+	}}
+	sheet := func(id, evidenceID string, line int) Sheet {
+		return Sheet{Case: id, Criterion: "grounded", Evidence: evidence.Digest(evidenceID), Run: "latest", Verdict: Fail, Line: line}
+	}
+	added, problems := f.Take("s.jsonl", []Sheet{
+		sheet("c1", "x1", 1), sheet("c2", "x9", 2), sheet("c3", "x3", 3), sheet("c4", "x4", 4), sheet("c5", "x5", 5),
+	}, "run_1", answers, "ann", func() time.Time { return at })
+	label := func(id, evidenceID string) Label {
+		return Label{Case: id, Criterion: "grounded", Evidence: evidence.Digest(evidenceID), Verdict: Fail, By: "ann", At: at.UTC(), Judge: said}
+	}
+	if diff := cmp.Diff([]Label{label("c1", "x1"), label("c4", "x4")}, added); diff != "" {
+		t.Error(diff)
+	}
+	want := problem.List{
+		{File: "s.jsonl", Line: 2, Message: "case c2: the label is of another answer than run_1 has: take evidence as labels export wrote it"},
+		{File: "s.jsonl", Line: 3, Message: "case c3: ann has labelled this answer before; a person has one verdict on an answer"},
+		{File: "s.jsonl", Line: 5, Message: "run_1 has no case c5 that grounded judged"},
+	}
+	if diff := cmp.Diff(want, problems); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/problem"
@@ -92,4 +93,65 @@ func ParseSheets(path string, data []byte) ([]Sheet, error) {
 		sheets = append(sheets, s)
 	}
 	return sheets, problems.Err()
+}
+
+// Answer is one that a judge judged.
+type Answer struct {
+	Evidence evidence.Digest // content id of what the judge reads of it
+	Judge    *Judged
+}
+
+// Said is what the judge of a metric said of a case; nil when it gave no verdict.
+func Said(spec evidence.MetricSpec, line evidence.CaseLine) *Judged {
+	for _, n := range line.Judgments {
+		if n.Criterion != spec.ID || n.Judgment.State != evidence.Judged {
+			continue
+		}
+		v := &Judged{Verdict: Fail, Evaluator: spec.Evaluator}
+		if n.Judgment.Passed() {
+			v.Verdict = Pass
+		}
+		if n.Judgment.Asked != nil {
+			v.Model = n.Judgment.Asked.Model
+		}
+		return v
+	}
+	return nil
+}
+
+// Take makes labels of sheets of a run and criterion that a person filled in, each
+// with what the judge said of the same answer. The problems, with their lines in the
+// file at path, are of sheets of no answer or of another one than the run has, by
+// case, and of answers that f has a label of by this person.
+func (f *File) Take(path string, filled []Sheet, run string, answers map[string]Answer, by string, now func() time.Time) ([]Label, problem.List) {
+	var added []Label
+	var problems problem.List
+	type answer struct {
+		criterion string
+		evidence  evidence.Digest
+	}
+	own := map[answer]bool{}
+	for _, l := range f.Labels {
+		if l.By == by {
+			own[answer{l.Criterion, l.Evidence}] = true
+		}
+	}
+	for _, s := range filled {
+		wrong := func(format string, args ...any) {
+			problems.Add(problem.Problem{File: path, Line: s.Line, Message: fmt.Sprintf(format, args...)})
+		}
+		switch there, ok := answers[s.Case]; {
+		case !ok:
+			wrong("%s has no case %s that %s judged", run, s.Case, s.Criterion)
+		case there.Evidence != s.Evidence:
+			wrong("case %s: the label is of another answer than %s has: take evidence as labels export wrote it", s.Case, run)
+		case own[answer{s.Criterion, s.Evidence}]:
+			wrong("case %s: %s has labelled this answer before; a person has one verdict on an answer", s.Case, by)
+		default:
+			added = append(added, Label{
+				Case: s.Case, Criterion: s.Criterion, Evidence: s.Evidence, Verdict: s.Verdict, By: by, At: now().UTC(), Judge: there.Judge,
+			})
+		}
+	}
+	return added, problems
 }

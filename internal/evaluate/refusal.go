@@ -10,22 +10,37 @@ import (
 	"github.com/oloproof/oloproof-go/internal/suite"
 )
 
+const (
+	// unable is how one says that one cannot, documents what an answer comes from,
+	// and ends the end of a sentence.
+	unable    = `(can ?not|can't|could not|couldn't|(am|are|was|were|have been) unable to|(am|are|was|were|have) not (been )?able to|(aren't|wasn't|weren't|haven't) (been )?able to|won't|will not)`
+	documents = `(document|documents|documentation|context|text|passage|passages|source|sources|knowledge base|information)`
+	ends      = `\s*([.!?]|$)`
+)
+
 // refusalPatterns is the list refusal_patterns@1: how services decline in
 // English. They are searched in casefolded text with straight apostrophes, as it
-// is and with I am in place of I'm. A change is a new list with a new name;
-// docs/suite.md shows it.
+// is and with I am in place of I'm. What we cannot or do not have is an answer
+// (we cannot ship to Norway, we have no data centres in Asia) where it is no
+// answer or information that is lacking. A change after a release is a new list
+// with a new name; docs/suite.md shows it.
 var refusalPatterns = []string{
-	`\b(i|we) (can ?not|can't|could not|couldn't|am unable to|are unable to|am not able to|are not able to|won't|will not) (answer|help|assist|provide|say|tell|find|determine|confirm|comment|share|discuss|give|comply)`,
-	`\b(sorry|afraid)\b.{0,60}\b(i|we) (can ?not|can't|could not|couldn't|am unable|are unable|am not able|are not able|do not have|don't have|have no)\b`,
-	`\b(i|we) (do not|don't) (know|have (an answer|(any |enough |sufficient |the )?information|access to (that|this)))\b`,
-	`\b(there is|there's|i have|we have|i found|i find|we found) (no|not enough|insufficient) (answer|information|data|mention|context)\b`,
-	`\b(is|are|was|were) not (mentioned|covered|specified|stated|contained|included|described|provided|available) (in|by) (the|this|these|my|our) (\w+ ){0,2}(document|documents|documentation|context|text|passage|passages|source|sources|knowledge base|information)\b`,
+	`\bi ` + unable + ` (answer|help|assist|provide|say|tell|find|determine|confirm|comment|share|discuss|give|comply)\b`,
+	`\bwe ` + unable + ` (comment|comply|determine|(answer|assist|help|find|provide|say|tell|confirm|share|discuss|give)( you)?( with)?( (that|this|it|your question|the question|(an|any|the) answer|(any |the |that |this |enough )?information (about|on|for)|any information|anything)\b|` + ends + `))`,
+	`\b(sorry|afraid)\b.{0,60}\bi (can ?not|can't|could not|couldn't|(am|was) unable|(am|was) not able|do not have|don't have|have no)\b`,
+	`\b(sorry|afraid)\b.{0,60}\bwe (` + unable + ` (do|help|assist)( you)?( with)? (that|this|it)\b|(do not have|don't have|have no) (\w+ ){0,3}(answer|information|details)\b)`,
+	`\bi (do not|don't) (know|have (an answer|(any |enough |sufficient |the |that )?information|access to (that|this)))\b`,
+	`\bwe (do not|don't) (know( (that|this|the answer)\b|` + ends + `)|have (an answer|(any |enough |sufficient |the |that )?information|access to (that|this))\b)`,
+	`\b(there is|there's|i have|we have|i found|i find|we found) (no|not enough|insufficient) (information|mention)( (available|provided|given))?( (about|on|of|regarding|concerning|to|in|that|for|whether|how|what|when|where|which|who|why)\b|\s*[,;:]|` + ends + `)`,
+	`\b(there is|there's|i have|we have|i found|i find|we found) (no|not enough|insufficient) (answer|data|context)( (available|provided|given))?( (about|regarding|concerning|to (answer|determine|say|tell|help|that|this|your)|for (that|this|your)|in (the|this|these|my|our) (\w+ ){0,2}` + documents + `)\b|` + ends + `)`,
+	`\b(is|are|was|were) not (mentioned|covered|specified|stated|contained|included|described|provided|available) (in|by) (the|this|these|my|our) (\w+ ){0,2}` + documents + `\b`,
 	`\bthe (\w+ ){0,2}(document|documents|documentation|context|text|passage|passages|source|sources|knowledge base) (do not|does not|don't|doesn't) (mention|cover|specify|state|contain|include|say|provide|describe|answer)\b`,
 	`\b(not enough|insufficient) (information|context|data) to (answer|say|tell|determine)\b`,
-	`\b(outside|beyond) (of )?(the scope|my scope|what i can|what we can)\b`,
-	`\b(can ?not|can't|could not|couldn't) be (answered|determined|found) (from|in|by|with|using|based on)\b`,
+	`\b(outside|beyond) (of )?(my scope|what i can|what we can|the scope( of (this|that|my|our|the) (\w+ ){0,2}(assistant|bot|chat|chatbot|conversation|service|system|` + documents + `)\b|` + ends + `))`,
+	`\b(can ?not|can't|could not|couldn't) be ((answered|determined)( (from|in|by|with|using|based on)\b|` + ends + `)|found (from|in|by|with|using|based on)\b)`,
 	`\bunanswerable\b`,
-	`^\s*(no answer|n/a|unknown)\s*[.!]?\s*$`,
+	`^\s*(no answer|n/a|unknown)` + ends + `\s*$`,
+	`^\s*(not enough|insufficient) (information|context|data)` + ends,
 }
 
 // refusal passes when the output declines exactly where the case expects it.
@@ -112,7 +127,7 @@ func (e refusal) Judge(c *evidence.Case, x *evidence.Execution) evidence.Judgmen
 func (e refusal) declines(text string) bool {
 	text = casefold(norm.NFKC.String(text))
 	text = strings.NewReplacer("’", "'", "‘", "'", "ʼ", "'").Replace(text)
-	full := strings.NewReplacer("i'm ", "i am ", "we're ", "we are ").Replace(text)
+	full := strings.NewReplacer("i'm ", "i am ", "we're ", "we are ", "i've ", "i have ", "we've ", "we have ").Replace(text)
 	for _, p := range e.patterns {
 		if p.MatchString(text) || full != text && p.MatchString(full) {
 			return true

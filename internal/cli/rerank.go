@@ -13,6 +13,7 @@ import (
 	"github.com/oloproof/oloproof-go/internal/evidence"
 	"github.com/oloproof/oloproof-go/internal/problem"
 	"github.com/oloproof/oloproof-go/internal/redact"
+	"github.com/oloproof/oloproof-go/internal/report"
 	"github.com/oloproof/oloproof-go/internal/suite"
 	"github.com/oloproof/oloproof-go/internal/system/process"
 	"github.com/oloproof/oloproof-go/internal/system/staged"
@@ -60,7 +61,7 @@ func (x *diagnosis) startReranker(ctx context.Context) (*reranker, error) {
 		if err != nil {
 			return nil, problem.Errorf("%s: %v", flag, err)
 		}
-		r.close = python.Close
+		r.close, cfg.Called = python.Close, report.Clean(python.Called())
 		cfg.Command = python.Command(process.PythonReranker, x.flags.reranker, dir, x.parent.Manifest.Concurrency, true)
 	}
 	if r.Client, err = process.Start(ctx, cfg); err != nil {

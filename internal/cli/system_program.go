@@ -134,7 +134,7 @@ func (x *activeRun) startPython(ctx context.Context, kind, target string, at sui
 	}
 	p := &program{called: fmt.Sprintf("%s with %s", report.Clean(target), report.Clean(python.Interpreter))}
 	p.Client, err = process.Start(ctx, process.Config{
-		Command: python.Command(kind, target, dir, concurrency, s.System.Version != ""), Dir: dir, Env: x.env.Environ,
+		Command: python.Command(kind, target, dir, concurrency, s.System.Version != ""), Called: report.Clean(python.Called()), Dir: dir, Env: x.env.Environ,
 		Processes: 1, Timeout: s.System.Timeout, Start: max(s.System.Timeout, suite.ProgramTimeout), OwnTimeout: s.System.DefaultTimeout, Needs: needs, Redact: x.redact, Now: x.env.Now, Sleep: x.env.sleep, Random: rand.Float64,
 	})
 	if err != nil {

@@ -49,6 +49,7 @@ const (
 // Config says what to run.
 type Config struct {
 	Command    []string      // program and arguments
+	Called     string        // by its user, when it does not start; "" is "the program"
 	Dir        string        // where it runs; "" is the current directory
 	Env        []string      // its whole environment, NAME=VALUE; the last one of a name counts
 	Processes  int           // how many of it run, at least 1

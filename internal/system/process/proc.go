@@ -3,6 +3,7 @@ package process
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,7 @@ func launch(c *Client) (*proc, error) {
 				f.Close()
 			}
 		}
-		return fmt.Errorf("the program could not be started: %s", c.cfg.Redact.String(err.Error()))
+		return fmt.Errorf("%s could not be started: %s", c.cfg.called(), c.cfg.Redact.String(err.Error()))
 	}
 	pipe := func() (*os.File, *os.File, error) { return os.Pipe() }
 	in, stdin, err := pipe()
@@ -116,6 +117,8 @@ func launch(c *Client) (*proc, error) {
 	return p, nil
 }
 
+func (cfg *Config) called() string { return cmp.Or(cfg.Called, "the program") }
+
 // greet waits for the hello.
 func (p *proc) greet(ctx context.Context) error {
 	c := p.client
@@ -124,10 +127,10 @@ func (p *proc) greet(ctx context.Context) error {
 	select {
 	case out := <-p.greeting:
 		if out.fault != nil {
-			return errors.New("the program did not start: " + out.fault.Message + quoted(out.fault.Detail))
+			return errors.New(c.cfg.called() + " did not start: " + out.fault.Message + quoted(out.fault.Detail))
 		}
 	case <-deadline.C:
-		text := fmt.Sprintf("the program did not say hello within %s; it has to write one line such as %s when it is ready", c.cfg.Start, helloExample)
+		text := fmt.Sprintf("%s did not say hello within %s; it has to write one line such as %s when it is ready", c.cfg.called(), c.cfg.Start, helloExample)
 		return errors.New(text + quoted(strings.Join(p.log.Last(c.cfg.Redact), "\n")))
 	case <-ctx.Done():
 		return ctx.Err()

@@ -93,5 +93,8 @@ func (p *Python) Command(kind, target, project string, concurrency int, versione
 	return []string{p.Interpreter, filepath.Join(p.dir, "oloproof_start.py"), kind, target, project, strconv.Itoa(max(1, concurrency)), word}
 }
 
+// Called names the interpreter to people.
+func (p *Python) Called() string { return "Python (" + p.Interpreter + ")" }
+
 // Close removes the files.
 func (p *Python) Close() { _ = os.RemoveAll(p.dir) }

@@ -61,6 +61,24 @@ func TestPythonTooOld(t *testing.T) {
 	}
 }
 
+// TestPythonThatIsNone: an interpreter that is none is named.
+func TestPythonThatIsNone(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	if err := os.WriteFile(none, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p, err := process.FindPython(none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	cfg := config("")
+	cfg.Command, cfg.Called = p.Command(process.PythonCallable, "app:run", t.TempDir(), 1, false), p.Called()
+	if _, err := process.Start(t.Context(), cfg); err == nil || err.Error() != "Python ("+none+") did not start: it ended before it said hello (exit status 1)" {
+		t.Errorf("%v", err)
+	}
+}
+
 // python returns the interpreter with our files; the test is skipped without one.
 func python(t *testing.T) *process.Python {
 	t.Helper()

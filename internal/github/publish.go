@@ -223,10 +223,11 @@ func (w *publisher) outputs() {
 }
 
 // annotations writes at most one error and eight notices: what could not be
-// shown first, then the rules that do not pass, then what is laxer than before.
+// shown first, then the other rules that do not pass, then what is laxer than before.
 func (w *publisher) annotations() {
 	var all []Annotation
-	if e, ok := w.blocked(); ok {
+	e, told, ok := w.blocked()
+	if ok {
 		all = append(all, e)
 	}
 	notices := append(append([]Annotation(nil), w.Notices...), w.notices...)
@@ -235,7 +236,7 @@ func (w *publisher) annotations() {
 		a.Level = LevelNotice
 		notices = append(notices, a)
 	}
-	notices = append(notices, w.ruleNotices()...)
+	notices = append(notices, w.ruleNotices(told)...)
 	notices = append(notices, w.relaxationNotices()...)
 	if more := len(notices) - maxNotices; more > 0 {
 		last := &notices[maxNotices-1]
@@ -248,22 +249,23 @@ func (w *publisher) annotations() {
 	}
 }
 
-// blocked is the one error: why the job fails.
-func (w *publisher) blocked() (Annotation, bool) {
+// blocked is the one error: why the job fails, and the decision that it tells of.
+func (w *publisher) blocked() (_ Annotation, told *report.Decision, _ bool) {
 	if w.Trouble != nil && w.ExitCode != decide.ExitFail {
-		return w.Trouble.annotation(w.WorkingDirectory, w.secrets()), true
+		return w.Trouble.annotation(w.WorkingDirectory, w.secrets()), nil, true
 	}
 	d := w.Document
 	if w.ExitCode == 0 || d == nil || d.Gate == nil {
-		return Annotation{}, false
+		return Annotation{}, nil, false
 	}
 	blocking := w.blocking()
 	a := Annotation{Level: LevelError, Title: blockedTitle(d.Gate, w.ExitCode, blocking), Message: d.Gate.Meaning}
 	if len(blocking) > 0 {
 		a.File, a.Line = w.ruleLine(blocking[0])
-		a.Message += "\n" + ruleMessage(blocking[0].decision)
+		told = blocking[0].decision
+		a.Message += "\n" + ruleMessage(told)
 	}
-	return a, true
+	return a, told, true
 }
 
 // blocking returns the rules that may be why the gate blocks, the gravest
@@ -378,12 +380,17 @@ func repositoryFile(working, name string) string {
 	return name
 }
 
-func (w *publisher) ruleNotices() []Annotation {
+// ruleNotices tells of the rules that do not pass, but for the one that the error
+// tells of.
+func (w *publisher) ruleNotices(told *report.Decision) []Annotation {
 	if w.Document == nil {
 		return nil
 	}
 	var all []Annotation
 	for _, x := range unpassed(w.Document) {
+		if x.decision == told {
+			continue
+		}
 		a := Annotation{Level: LevelNotice, Title: x.decision.Rule + ": " + x.decision.State, Message: ruleMessage(x.decision)}
 		a.File, a.Line = w.ruleLine(x)
 		all = append(all, a)

@@ -104,7 +104,6 @@ func TestPublish(t *testing.T) {
 		}
 		wantNotes := []runnertest.Annotation{
 			{Level: "error", Title: "Gate failed", File: "rag/release.yaml", Line: 9, Message: "A rule that the policy blocks on is FAIL.\nfails: m of topic=billing, 20.0% [4.3%, 48.1%], requires at least 90.0%: FAIL"},
-			{Level: "notice", Title: "fails: FAIL", File: "rag/release.yaml", Line: 9, Message: "fails: m of topic=billing, 20.0% [4.3%, 48.1%], requires at least 90.0%: FAIL"},
 			{Level: "notice", Title: "lacks: INSUFFICIENT_EVIDENCE", File: "rag/release.yaml", Line: 5, Message: "lacks: m, 73.3% [44.8%, 92.3%], requires at least 70.0%: INSUFFICIENT_EVIDENCE (interval_overlaps_threshold)\nabout 753 more cases would decide it, if the rate holds (768 in total)"},
 			{Level: "notice", Title: "Laxer than before", File: "rag/release.yaml", Line: 9, Message: "the floor of fails is lower"},
 		}
@@ -215,7 +214,10 @@ func TestAnnotationLimits(t *testing.T) {
 	if r.Annotations[1].Title != "Earlier" || r.Annotations[2].Title != "No comment was written" {
 		t.Error("what could not be shown does not come first")
 	}
-	if last := r.Annotations[8]; last.Title != "More" || !strings.HasPrefix(last.Message, "26 more notices") {
+	if !strings.Contains(r.Annotations[0].Message, "\nrule-00: m") || r.Annotations[3].Title != "rule-01: FAIL" { // told once
+		t.Errorf("%+v", r.Annotations[:4])
+	}
+	if last := r.Annotations[8]; last.Title != "More" || !strings.HasPrefix(last.Message, "25 more notices") {
 		t.Errorf("%+v", last)
 	}
 }
@@ -243,7 +245,7 @@ func TestTitlesOfErrors(t *testing.T) {
 			d.Policies[0].Decisions = append(d.Policies[0].Decisions, report.Decision{Rule: fmt.Sprint(i), State: s, Line: i + 1})
 		}
 		w := publisher{Publication: &Publication{Document: d, ExitCode: tt.code}}
-		a, ok := w.blocked()
+		a, _, ok := w.blocked()
 		if a.Title != tt.want || ok != (tt.want != "") {
 			t.Errorf("exit %d, %v: %q, want %q", tt.code, tt.states, a.Title, tt.want)
 		}
@@ -264,7 +266,7 @@ func TestLinesOfTheBasePolicy(t *testing.T) {
 		report.Policy{Role: "only", Path: "../../else.yaml", Decisions: []report.Decision{{Rule: "outside", State: "FAIL", Line: 2}}})
 	w := publisher{Publication: &Publication{Document: d, ExitCode: 1, WorkingDirectory: "rag"}}
 	got := map[string]string{}
-	for _, a := range w.ruleNotices() {
+	for _, a := range w.ruleNotices(nil) {
 		got[a.Title] = fmt.Sprintf("%s:%d", a.File, a.Line)
 	}
 	want := map[string]string{"fails: FAIL": "rag/release.yaml:40", "lacks: INSUFFICIENT_EVIDENCE": "rag/release.yaml:0", "built: FAIL": ":0", "outside: FAIL": ":2"}

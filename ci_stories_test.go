@@ -129,7 +129,7 @@ func TestSecondPullRequest(t *testing.T) {
 		o = s.open(pull{number: 33, edit: edit{"README.md": "expand the query"}}, map[string]string{"include-content": "true"}).ends(3)
 		for _, text := range []string{s.comment(33), o.Summary, o.Text()} {
 			says(t, "result", text, "oloproof inspect oloproof-out --case money_back", "oloproof inspect oloproof-out --failures")
-			saysNot(t, "result", text, "inspect run_")
+			saysNot(t, "result", text, "inspect run_", "--config")
 		}
 		if a := o.failure(); a.Title != "Blocked: insufficient evidence" || a.File != "compare.yaml" {
 			t.Errorf("the error is %+v", a)

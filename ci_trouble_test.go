@@ -315,6 +315,8 @@ func TestSomeCasesFail(t *testing.T) {
 	for what, text := range map[string]string{"log": o.Text(), "summary": o.Summary, "comment": s.comment(1), "report.html": o.Files["report.html"]} {
 		saysNot(t, what, text, "inspect run_", "--resume")
 	}
+	o = s.open(pull{number: 2, edit: edit{"README.md": "x"}}, map[string]string{"include-content": "true"}).ends(3)
+	says(t, "log", o.Text(), "the system gave no output for these cases: oloproof inspect oloproof-out --failures shows each error\n")
 }
 
 func TestSecretsAreMaskedFirst(t *testing.T) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -265,12 +266,8 @@ func (j *ciJob) next(doc *report.Document) (next []string, show func(id string) 
 		artifact := github.ArtifactName(j.name, j.gh.Ref, j.in.Shard.String())
 		next = append(next, fmt.Sprintf("gh run download %d --repo %s --name %s --dir %s", j.gh.RunID, j.gh.Repository(), artifact, shellWord(dir)))
 	}
-	there := given{bundle: dir, bare: !j.in.IncludeContent}
-	look := "oloproof inspect " + shellWord(dir)
-	if !there.bare {
-		look += " --failures"
-	}
-	return append(next, look), there.showCase(doc)
+	show = given{bundle: dir, bare: !j.in.IncludeContent}.showCase(doc)
+	return append(next, cmp.Or(show(""), "oloproof inspect "+shellWord(dir))), show
 }
 
 // unreadable notes that something could not be looked up, which blocks, and ends

@@ -26,7 +26,7 @@ type given struct {
 func (g given) flags(withPolicy, withURL bool) string {
 	var b strings.Builder
 	add := func(flag, value, standard string) {
-		if value != standard {
+		if value != "" && value != standard {
 			b.WriteString(" " + flag + " " + shellWord(value))
 		}
 	}
@@ -66,7 +66,7 @@ func (g given) next(doc *report.Document) []string {
 		case g.bare || strings.HasPrefix(step, "oloproof export") && g.bundle != "":
 			step = "oloproof plan " + id
 		case strings.HasPrefix(step, "oloproof run --resume"):
-			step = "oloproof inspect " + id + " --failures"
+			step = report.InspectCase(id, "")
 		case strings.HasPrefix(step, "oloproof gate"):
 			step = "write release.yaml beside the suite, then oloproof gate " + id
 		}
@@ -88,8 +88,8 @@ func (g given) nextAfterComparison(doc *report.Document) []string {
 	return steps
 }
 
-// showCase returns the command that shows a case of a document's run; "" when
-// none can.
+// showCase returns the command that shows a case of a document's run, and of "" its
+// failing cases; "" when none can.
 func (g given) showCase(doc *report.Document) func(string) string {
 	return func(id string) string {
 		if g.bare {

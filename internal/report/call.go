@@ -53,7 +53,7 @@ func Call(w io.Writer, c *evidence.Case, e *evidence.Execution, specs []evidence
 		}
 		p.judgment(evidence.NamedJudgment{Criterion: s.ID, Judgment: judgments[0]}, m)
 		if j := judgments[0]; j.State == evidence.Missing {
-			if remedy := Remedy(j.Reason, "latest"); remedy != "" {
+			if remedy := Remedy(j.Reason, func(string) string { return "" }); remedy != "" {
 				p.raw("    " + remedy)
 			}
 		}

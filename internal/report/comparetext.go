@@ -271,7 +271,7 @@ func (t *text) flips(c *Comparison) {
 		t.title(flipTitle(passing) + t.ofComparison(c) + ": " + count(len(cases), "case"))
 		for _, x := range cases[:min(len(cases), mostFlips)] {
 			t.line(2, Clean(x.id)+": "+strings.Join(cleanAll(x.criteria), ", "), flipStyle(passing))
-			if command := showing(t.opt.Case, c)(x.id); command != "" {
+			if command := showing(t.opt.Case, c.Candidate.ID)(x.id); command != "" {
 				t.line(4, Clean(command), plain)
 			}
 		}
@@ -281,13 +281,13 @@ func (t *text) flips(c *Comparison) {
 	}
 }
 
-// showing is how a command shows a case of a candidate: as it was given, else by
-// the candidate's id.
-func showing(given func(id string) string, c *Comparison) func(id string) string {
+// showing is how a command shows a case of a run: as it was given, else by the
+// run's id.
+func showing(given func(id string) string, run string) func(id string) string {
 	if given != nil {
 		return given
 	}
-	return func(id string) string { return InspectCase(c.Candidate.ID, id) }
+	return func(id string) string { return InspectCase(run, id) }
 }
 
 // ofComparison says against which run, where there are several comparisons.
@@ -337,8 +337,12 @@ func flippedCases(flips []compare.Flip, passing bool) []flippedCase {
 	return cases
 }
 
-// InspectCase is the command that shows one case of a run in full.
+// InspectCase is the command that shows one case of a run in full, and of "" its
+// failing cases.
 func InspectCase(run, id string) string {
+	if id == "" {
+		return "oloproof inspect " + shellWord(run) + " --failures"
+	}
 	return "oloproof inspect " + shellWord(run) + " --case " + shellWord(id)
 }
 

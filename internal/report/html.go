@@ -35,8 +35,7 @@ type HTMLOptions struct {
 	// Content gives every case with its question and answer, of which the report
 	// then shows the failing ones. It is nil where content is not to be shown.
 	Content CaseLines
-	// Case returns the command that shows a case of the candidate of a comparison,
-	// "" when none can. Nil names the candidate by its id.
+	// Case is as [TextOptions] says.
 	Case func(id string) string
 	// History are runs for the trend, the newest first; fewer than two draw none.
 	History []TrendEntry
@@ -324,8 +323,8 @@ func (p *page) flips(given func(id string) string) {
 			ID: numbered("flips", i), Title: "What flipped" + p.against(c),
 			Lead: fmt.Sprintf("%s newly failing, %s newly passing.", count(len(failing), "case"), count(len(passing), "case")),
 		}
-		f.Rows = p.flipRows(showing(given, c), failing, "fail", "Newly failing", nil)
-		f.Rows = p.flipRows(showing(given, c), passing, "pass", "Newly passing", f.Rows)
+		f.Rows = p.flipRows(showing(given, c.Candidate.ID), failing, "fail", "Newly failing", nil)
+		f.Rows = p.flipRows(showing(given, c.Candidate.ID), passing, "pass", "Newly passing", f.Rows)
 		if more := len(failing) + len(passing) - len(f.Rows); more > 0 {
 			f.More = fmt.Sprintf("%s more are not listed here: oloproof compare --format json has all.", count(more, "case"))
 		}
@@ -855,7 +854,11 @@ func (p *page) cases(opt HTMLOptions) error {
 		out.Rows = append(out.Rows, row)
 	}
 	if more := len(failing) - len(out.Rows); more > 0 {
-		out.More = fmt.Sprintf("%s more are not listed here: oloproof inspect %s --failures lists all.", count(more, "case"), Clean(p.doc.Run.ID))
+		out.More = count(more, "case") + " more are not listed here"
+		if command := showing(opt.Case, p.doc.Run.ID)(""); command != "" {
+			out.More += ": " + Clean(command) + " lists all"
+		}
+		out.More += "."
 	}
 	if opt.Content == nil {
 		out.Lead += " Questions and answers are not part of this report."

@@ -177,6 +177,18 @@ func TestHTMLHeadings(t *testing.T) {
 	}
 }
 
+// TestHTMLNamesNoRunThatIsGone: what is left out is looked up as the run is named.
+func TestHTMLNamesNoRunThatIsGone(t *testing.T) {
+	d, opt := bigDocument(500), sampleOptions(500)
+	opt.Limit = 20_000
+	for look, want := range map[string]string{"": "more are not listed here.<", "oloproof inspect out": "more are not listed here: oloproof inspect out lists all.<"} {
+		opt.Case = func(string) string { return look }
+		if got := renderHTML(t, d, opt); !strings.Contains(got, want) || strings.Contains(got, "--failures") {
+			t.Errorf("no %q", want)
+		}
+	}
+}
+
 // A report of 10,000 cases that all fail, all flipped, with content, stays
 // below 5 MB and says what it leaves out.
 func TestHTMLStaysSmall(t *testing.T) {

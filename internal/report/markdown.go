@@ -28,8 +28,7 @@ type MarkdownOptions struct {
 	// a public comment quotes none.
 	Content CaseLines
 	Next    []string // commands to try next; nil: the document's own
-	// Case returns the command that shows a case of the candidate of a comparison,
-	// "" when none can. Nil names the candidate by its id.
+	// Case is as [TextOptions] says.
 	Case func(id string) string
 }
 
@@ -466,7 +465,7 @@ func (m *markdown) flips(c *Comparison, passing bool) section {
 		title: flipTitle(passing) + m.against(c) + ": " + count(len(cases), "case"),
 		table: "| Case | Criteria |\n|---|---|\n",
 	}
-	command := showing(m.opt.Case, c)
+	command := showing(m.opt.Case, c.Candidate.ID)
 	if command("") != "" {
 		s.table = "| Case | Criteria | Look at it |\n|---|---|---|\n"
 	}

@@ -23,8 +23,9 @@ type TextOptions struct {
 	// ExitCode is the process's exit code when no policy decided.
 	ExitCode int
 	Slices   bool // list the slice differences of comparisons too
-	// Case returns the command that shows a case of the candidate of a comparison,
-	// "" when none can. Nil names the candidate by its id.
+	// Case returns the command that shows a case of the run, the candidate of a
+	// comparison, and of "" its failing cases; "" when none can. Nil names the run by
+	// its id.
 	Case func(id string) string
 }
 
@@ -400,11 +401,7 @@ func (t *text) reasonLines(verb string, of func(Metric) []measure.ReasonCount) {
 		for _, line := range lines[r] {
 			t.line(0, line, plain)
 		}
-		remedy := Remedy(r, Clean(t.doc.Run.ID))
-		if t.opt.Case != nil && t.opt.Case("") == "" { // no command can show the run
-			remedy, _, _ = strings.Cut(remedy, ": oloproof ")
-		}
-		if remedy != "" {
+		if remedy := Remedy(r, showing(t.opt.Case, t.doc.Run.ID)); remedy != "" {
 			t.line(2, remedy, plain)
 		}
 	}
@@ -534,7 +531,7 @@ func NextSteps(d *Document) []string {
 	case d.Run.Completeness != evidence.Complete:
 		return []string{"oloproof run --resume"}
 	case failed:
-		return []string{"oloproof inspect " + id + " --failures"}
+		return []string{InspectCase(id, "")}
 	case d.Gate == nil:
 		return []string{"oloproof gate " + id + " --policy release.yaml"}
 	case d.Gate.Action == string(decide.Block):

@@ -60,11 +60,16 @@ func verdictOf(metric string, evaluator evidence.Digest) evidence.MetricSpec {
 	return evidence.MetricSpec{ID: metric, Kind: evidence.Rate, Range: [2]float64{0, 1}, Evaluator: evaluator}
 }
 
-// answered is a run in which every case was answered "yes".
+// answered is a run in which every case was answered "yes". Its evaluator "other"
+// says the opposite.
 func answered(id string, spec evidence.MetricSpec, cases fewCases) Candidate {
 	line := func(i int) evidence.CaseLine {
 		e := evidence.Execution{Status: evidence.StatusOK, Output: evidence.Value(`"yes"`)}
-		return evidence.CaseLine{Case: cases[i], Execution: e, Judgments: []evidence.NamedJudgment{{Criterion: spec.ID, Judgment: equals(&cases[i], &e)[0]}}}
+		j := equals(&cases[i], &e)[0]
+		if spec.Evaluator == "other" && j.State == evidence.Judged {
+			j.Value = 1 - j.Value
+		}
+		return evidence.CaseLine{Case: cases[i], Execution: e, Judgments: []evidence.NamedJudgment{{Criterion: spec.ID, Judgment: j}}}
 	}
 	m := &evidence.Manifest{ID: id, Metrics: []evidence.MetricSpec{spec}, Dataset: evidence.DatasetID{Cases: len(cases)}, Completeness: evidence.Complete}
 	return Candidate{

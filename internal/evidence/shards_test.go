@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shardOf is the manifest of a shard of a run with two judges.
+// shardOf is the manifest of a shard of a run with judges.
 func shardOf(index int) *Manifest {
 	cost := float64(index)
 	at := time.Date(2026, 3, 1, 12, index, 0, 0, time.UTC)
@@ -18,6 +18,7 @@ func shardOf(index int) *Manifest {
 		Metrics: []MetricSpec{
 			{ID: "grounded", Kind: Rate, Type: "groundedness_judge", Served: []string{"m1"}, Trust: &Trust{BothPass: 9}},
 			{ID: "tone", Kind: Rate, Type: "rubric_judge", Served: []string{"m1"}, Trust: &Trust{BothPass: 5}},
+			{ID: "polite", Kind: Rate, Type: "rubric_judge", Served: []string{"m1"}, Trust: &Trust{BothPass: 3}},
 		},
 		Shard: &Shard{Index: index, Of: 2, Total: 6}, Judges: &JudgeUse{Calls: 3, InputTokens: 100, OutputTokens: 10, CostUSD: &cost},
 		StartedAt: at, FinishedAt: at.Add(time.Hour), Notes: []string{"of both"}, Gate: "BLOCK", Stopped: "killed",
@@ -64,7 +65,8 @@ func TestShardsThatDoNotBelongTogether(t *testing.T) {
 
 func TestMergeShards(t *testing.T) {
 	first, second := shardOf(1), shardOf(2)
-	second.Metrics[1].Served, second.Metrics[1].Trust = []string{"m0"}, &Trust{BothPass: 4}
+	second.Metrics[1].Served, second.Metrics[1].Trust = []string{"m0"}, &Trust{BothPass: 5}
+	second.Metrics[2].Trust = &Trust{BothPass: 4}
 	second.System.Deployed = &Deployment{Of: "version", First: "v2", Last: "v2"}
 	second.Notes = append(second.Notes, "of the second")
 	kept := shardOf(1)
@@ -80,6 +82,7 @@ func TestMergeShards(t *testing.T) {
 	want.Judges = &JudgeUse{Calls: 6, InputTokens: 200, OutputTokens: 20, CostUSD: &cost}
 	want.System.Deployed = &Deployment{Of: "version", First: "v1", Last: "v2", Changed: true}
 	want.Metrics[1].Served, want.Metrics[1].Trust = []string{"m0", "m1"}, nil // labels of one model are not those of another
+	want.Metrics[2].Trust = nil
 	want.Notes = []string{"of both", "of the second"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

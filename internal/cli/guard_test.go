@@ -14,8 +14,6 @@ import (
 	"github.com/oloproof/oloproof-go/internal/suite"
 )
 
-// Judges bring keys, so a change cannot send them to a host of its own: neither
-// to one that it names nor to the deployment that it wrote.
 // The passwords of proxies are secrets, in whatever way a proxy is written.
 func TestProxyPasswords(t *testing.T) {
 	e := &Env{Environ: []string{"HTTP_PROXY=http://gate:p%40ss@proxy:3128", "https_proxy=gate:w0rd@proxy", "NO_PROXY=a:b@c", "HTTP_PROXY=proxy:1", "PATH=/bin", "HTTPS_PROXY=socks5://t0ken@proxy:1"}}
@@ -24,6 +22,8 @@ func TestProxyPasswords(t *testing.T) {
 	}
 }
 
+// Judges bring keys, so a change cannot send them to a host of its own: neither
+// to one that it names nor to the deployment that it wrote.
 func TestJudgesKeepToTheirHosts(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	defer server.Close()

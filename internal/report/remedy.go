@@ -5,18 +5,12 @@ import "github.com/oloproof/oloproof-go/internal/evidence"
 // Remedy says what to do about cases that are excluded or missing for a reason;
 // "" for a reason it does not know. show is as [TextOptions.Case] says.
 func Remedy(reason string, show func(id string) string) string {
-	stored := show("") != ""
 	look := func(id, does string) string {
-		if !stored {
+		command := show(id)
+		if command == "" {
 			return ""
 		}
-		return ": " + Clean(show(id)) + " " + does
-	}
-	goOn := func(command string) string {
-		if !stored {
-			return ""
-		}
-		return ": " + command
+		return ": " + Clean(command) + " " + does
 	}
 	switch reason {
 	case evidence.ReasonNoExpected:
@@ -26,7 +20,7 @@ func Remedy(reason string, show func(id string) string) string {
 	case evidence.ReasonExecutionError:
 		return "the system gave no output for these cases" + look("", "shows each error")
 	case evidence.ReasonNotRun:
-		return "the run stopped before these cases" + goOn("oloproof run --resume finishes it")
+		return "the run did not come to these cases: finish it, or merge the shard that is missing"
 	case evidence.ReasonMissingField:
 		return "the output has nothing at the evaluator's field: correct the field, or output_path, in the suite"
 	case evidence.ReasonMissingArtifact:
@@ -36,7 +30,7 @@ func Remedy(reason string, show func(id string) string) string {
 	case evidence.ReasonMissingText:
 		return "record the text of every passage of the context, which the judge has to read"
 	case evidence.ReasonNotAsked:
-		return "a judge would have to be called for these cases" + goOn("oloproof run calls it")
+		return "a judge would have to be called for these cases: a new run calls it"
 	case evidence.ReasonJudgeFailed:
 		return "the judge gave no reply for these cases" + look("", "shows why") + "; run again, or resume"
 	case evidence.ReasonJudgeRefused, evidence.ReasonJudgeReply:

@@ -19,8 +19,6 @@ func TestRemedyNamesCommandsThatWork(t *testing.T) {
 		{evidence.ReasonExecutionError, none, "the system gave no output for these cases"},
 		{evidence.ReasonJudgeReply, named, "the judge gave no usable verdict on these cases: oloproof inspect 'out dir' --case ID --config x.yaml shows its reply; look at the rubric, or take another model"},
 		{evidence.ReasonJudgeReply, none, "the judge gave no usable verdict on these cases; look at the rubric, or take another model"},
-		{evidence.ReasonNotRun, named, "the run stopped before these cases: oloproof run --resume finishes it"},
-		{evidence.ReasonNotRun, none, "the run stopped before these cases"},
 	} {
 		if got := Remedy(x.reason, x.show); got != x.want {
 			t.Errorf("%s: %q, want %q", x.reason, got, x.want)

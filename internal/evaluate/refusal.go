@@ -29,7 +29,7 @@ var refusalPatterns = []string{
 	`\bwe ` + unable + ` (comment|comply|determine|(answer|assist|help|find|provide|say|tell|confirm|share|discuss|give)( you)?( with)?( (that|this|it|your question|the question|(an|any|the) answer|(any |the |that |this |enough )?information (about|on|for)|any information|anything)\b|` + ends + `))`,
 	`\b(sorry|afraid)\b.{0,60}\bi (can ?not|can't|could not|couldn't|(am|was) unable|(am|was) not able|do not have|don't have|have no)\b`,
 	`\b(sorry|afraid)\b.{0,60}\bwe (` + unable + ` (do|help|assist)( you)?( with)? (that|this|it)\b|(do not have|don't have|have no) (\w+ ){0,3}(answer|information|details)\b)`,
-	`\bi (do not|don't) (know|have (an answer|(any |enough |sufficient |the |that )?information|access to (that|this)))\b`,
+	`\bi (do not|don't) (know|have (an answer|(any |enough |sufficient |the |that )?information|(enough|sufficient) (context|details|data)|access to (that|this)))\b`,
 	`\bwe (do not|don't) (know( (that|this|the answer)\b|` + ends + `)|have (an answer|(any |enough |sufficient |the |that )?information|access to (that|this))\b)`,
 	`\b(there is|there's|i have|we have|i found|i find|we found) (no|not enough|insufficient) (information|mention)( (available|provided|given))?( (about|on|of|regarding|concerning|to|in|that|for|whether|how|what|when|where|which|who|why)\b|\s*[,;:]|` + ends + `)`,
 	`\b(there is|there's|i have|we have|i found|i find|we found) (no|not enough|insufficient) (answer|data|context)( (available|provided|given))?( (about|regarding|concerning|to (answer|determine|say|tell|help|that|this|your)|for (that|this|your)|in (the|this|these|my|our) (\w+ ){0,2}` + documents + `)\b|` + ends + `)`,

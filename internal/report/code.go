@@ -174,9 +174,12 @@ func plainNumber(w string) bool {
 }
 
 // plainName accepts words of ASCII letters, with digits behind a letter or an
-// underscore, joined inside by single - or _, and the @1 of a method's version.
+// underscore, joined inside by single - or _, and the @1 of a method's version,
+// which stands behind a small letter.
 func plainName(w string) bool {
-	w = strings.TrimSuffix(w, "@1")
+	if method, ok := strings.CutSuffix(w, "@1"); ok && method != "" && method[len(method)-1] >= 'a' && method[len(method)-1] <= 'z' {
+		w = method
+	}
 	if len(w) > 60 || strings.HasPrefix(strings.ToLower(w), "www") || commitLike(w) {
 		return false
 	}
